@@ -3,154 +3,242 @@ internal import FerrySQLite
 
 /// The destination object of each source object (and element), for entity mappings that give new keys.
 final class AssociationTables {
-    private final class Table {
-        let rows: IntegerRows
-        let find: Statement
-        let findElement: Statement
-
-        init(_ name: String, on connection: Connection) throws(DatabaseError) {
-            try connection.execute(
-                """
-                CREATE TABLE IF NOT EXISTS \(name) (
-                    source INTEGER, element INTEGER, key INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID
-                """)
-            rows = try IntegerRows(into: name, width: 3, on: connection)
-            find = try connection.prepare("SELECT key FROM \(name) WHERE source = ? ORDER BY element")
-            findElement = try connection.prepare("SELECT key FROM \(name) WHERE source = ? AND element = ?")
-        }
-    }
-
     private let connection: Connection
-    private var tables: [Int: Table] = [:]
+    private var tables: [Int: AssociationTable] = [:]
 
     init(_ connection: Connection) { self.connection = connection }
 
     func record(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64, key: Int64) throws {
-        try table(of: mapping).rows.add(source, element, key)
+        try table(of: mapping).add(source, element, key)
     }
 
-    func removeAll(of mapping: ResolvedEntityMapping) throws {
-        _ = try readable(mapping)
-        try connection.execute("DELETE FROM \(Self.name(of: mapping))")
-    }
+    func removeAll(of mapping: ResolvedEntityMapping) throws { try table(of: mapping).removeAll() }
 
     /// To be called before the lookup file is committed.
     func flush() throws(DatabaseError) {
-        for table in tables.values { try table.rows.flush() }
+        for table in tables.values { try table.flush() }
     }
 
     /// Calls the body with each destination key of a source object, in the order of elements.
     func eachKey(_ mapping: ResolvedEntityMapping, source: Int64, _ body: (_ key: Int64) throws -> Void) throws {
-        let find = try readable(mapping).find
+        let find = try table(of: mapping).indexed().find
         try find.bind(source, at: 1)
         defer { find.reset() }
         while try find.step() { try body(find.integer(0)) }
     }
 
     /// All associations of a mapping, ordered by source object, then by key or by element.
-    func pairs(of mapping: ResolvedEntityMapping, byKey: Bool) throws -> Statement {
-        // Creates an empty table for a mapping without objects.
-        _ = try readable(mapping)
-        return try connection.prepare(
-            "SELECT source, key FROM \(Self.name(of: mapping)) ORDER BY source, \(byKey ? "key" : "element")"
-        )
+    func pairs(of mapping: ResolvedEntityMapping, byKey: Bool) throws -> AssociatedPairs {
+        try table(of: mapping).pairs(byKey: byKey)
     }
 
     /// The key of one element's object; nil if it has none.
     func key(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws -> Int64? {
-        let find = try readable(mapping).findElement
+        let find = try table(of: mapping).indexed().findElement
         try find.bind(source, at: 1)
         try find.bind(element, at: 2)
         defer { find.reset() }
         return try find.step() ? find.integer(0) : nil
     }
 
-    /// The name of the table, for SQL that reads all waiting rows, too.
+    /// The name of the table, for SQL that reads all associations.
     func readableName(of mapping: ResolvedEntityMapping) throws -> String {
-        _ = try readable(mapping)
-        return Self.name(of: mapping)
-    }
-
-    /// The table, after all waiting rows are written.
-    private func readable(_ mapping: ResolvedEntityMapping) throws -> Table {
         let table = try table(of: mapping)
-        try table.rows.flush()
-        return table
+        _ = try table.indexed()
+        return table.name
     }
 
-    private static func name(of mapping: ResolvedEntityMapping) -> String { "main.association_\(mapping.position)" }
-
-    private func table(of mapping: ResolvedEntityMapping) throws -> Table {
+    private func table(of mapping: ResolvedEntityMapping) throws -> AssociationTable {
         if let known = tables[mapping.position] { return known }
-        let table = try Table(Self.name(of: mapping), on: connection)
+        let table = try AssociationTable("main.association_\(mapping.position)", on: connection)
         tables[mapping.position] = table
         return table
     }
 }
 
-/// Inserts rows of integers into a lookup table, 64 per statement, which takes half the time of single rows.
-final class IntegerRows {
-    private static let rowsAtOnce = 64
+/// The associations of one mapping: in the order of their source objects, or indexed.
+///
+/// They come in this order, and mostly one pass over them is all that is needed: so they are appended to runs, which
+/// costs a twentieth of an insertion into a table with an index. The first look-up, or one run too many, makes the table.
+private final class AssociationTable {
+    struct Indexed {
+        let rows: IntegerRows
+        let find: Statement
+        let findElement: Statement
+    }
 
-    private let width: Int
-    private let insert: Statement
-    private let insertMany: Statement
-    /// Rows not yet in the table, column by column.
-    private var waiting: [Int64] = []
+    private struct Run {
+        let table: String
+        let rows: RowPartitions
+    }
 
-    init(into table: String, width: Int, on connection: Connection) throws(DatabaseError) {
-        let row = "(\(Array(repeating: "?", count: width).joined(separator: ", ")))"
-        func insert(_ rows: Int) throws(DatabaseError) -> Statement {
-            let values = Array(repeating: row, count: rows).joined(separator: ", ")
-            return try connection.prepare("INSERT INTO \(table) VALUES \(values)")
+    /// One for what a walk knows at once, one for the objects that were found at its end.
+    private static let mostRuns = 2
+    private static let runBytes = 32 << 10
+    /// More elements of one source object are sorted by SQLite.
+    private static let mostElements = 1 << 16
+
+    let name: String
+    private let connection: Connection
+    private var runs: [Run] = []
+    private var last: (source: Int64, element: Int64) = (.min, .min)
+    private var (elements, mostElements) = (0, 0)
+    private var index: Indexed?
+
+    init(_ name: String, on connection: Connection) throws {
+        (self.name, self.connection) = (name, connection)
+        // What an earlier call has recorded.
+        let known = try Set(
+            connection.rows("SELECT name FROM main.sqlite_master WHERE type = 'table'").compactMap { $0[0].text })
+        runs = try (0..<Self.mostRuns).map { "\(name)_\($0)" }.filter { known.contains(String($0.dropFirst(5))) }.map {
+            try Run(table: $0, rows: Self.rows(into: $0, on: connection))
         }
-        (self.width, self.insert, insertMany) = (width, try insert(1), try insert(Self.rowsAtOnce))
-        waiting.reserveCapacity(width * Self.rowsAtOnce)
+        if !runs.isEmpty || known.contains(String(name.dropFirst(5))) { _ = try indexed() }
     }
 
-    // An array for each row would take as long as the row.
-    func add(_ first: Int64, _ second: Int64) throws(DatabaseError) {
-        waiting.append(first)
-        waiting.append(second)
-        try insertIfFull()
+    private static func rows(into table: String, on connection: Connection) throws(DatabaseError) -> RowPartitions {
+        try RowPartitions(into: table, width: 3, partitions: 1, bytes: runBytes, on: connection)
     }
 
-    func add(_ first: Int64, _ second: Int64, _ third: Int64) throws(DatabaseError) {
-        waiting.append(first)
-        try add(second, third)
-    }
-
-    func add(_ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64) throws(DatabaseError) {
-        waiting.append(first)
-        waiting.append(second)
-        try add(third, fourth)
-    }
-
-    func add(
-        _ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64, _ fifth: Int64, _ sixth: Int64
-    ) throws(DatabaseError) {
-        waiting.append(first)
-        waiting.append(second)
-        waiting.append(third)
-        try add(fourth, fifth, sixth)
-    }
-
-    private func insertIfFull() throws(DatabaseError) {
-        guard waiting.count == width * Self.rowsAtOnce else { return }
-        // Checks for exclusive access once, not for each number.
-        try waiting.withUnsafeBufferPointer { numbers throws(DatabaseError) in
-            for index in numbers.indices { try insertMany.bind(numbers[index], at: index + 1) }
+    func add(_ source: Int64, _ element: Int64, _ key: Int64) throws {
+        if let index { return try index.rows.add(source, element, key) }
+        if runs.isEmpty || (source, element) <= last {
+            if runs.count == Self.mostRuns { return try indexed().rows.add(source, element, key) }
+            let table = "\(name)_\(runs.count)"
+            runs.append(Run(table: table, rows: try Self.rows(into: table, on: connection)))
+            elements = 0
         }
-        try insertMany.run()
-        waiting.removeAll(keepingCapacity: true)
+        elements = source == last.source ? elements + 1 : 1
+        mostElements = max(mostElements, elements)
+        last = (source, element)
+        try runs[runs.count - 1].rows.add(to: 0, source, element, key)
     }
 
-    /// To be called before the table is read, or the lookup file is committed.
     func flush() throws(DatabaseError) {
-        for row in stride(from: 0, to: waiting.count, by: width) {
-            for column in 0..<width { try insert.bind(waiting[row + column], at: column + 1) }
-            try insert.run()
+        try index?.rows.flush()
+        for run in runs { try run.rows.flush() }
+    }
+
+    func removeAll() throws {
+        _ = try indexed()
+        try connection.execute("DELETE FROM \(name)")
+    }
+
+    /// Deletes their rows: no table can be dropped while a statement of the connection reads another one.
+    private func emptyRuns() throws {
+        for run in runs { try connection.execute("DELETE FROM \(run.table)") }
+        runs = []
+    }
+
+    /// The table with an index, after all waiting rows are written.
+    func indexed() throws -> Indexed {
+        if let index {
+            try index.rows.flush()
+            return index
         }
-        waiting.removeAll(keepingCapacity: true)
+        try connection.execute(
+            """
+            CREATE TABLE IF NOT EXISTS \(name) (
+                source INTEGER, element INTEGER, key INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID
+            """)
+        let rows = try IntegerRows(into: name, width: 3, on: connection)
+        let merged = try merged()
+        while let row = try merged.next() { try rows.add(row.source, row.element, row.key) }
+        try rows.flush()
+        try emptyRuns()
+        let index = Indexed(
+            rows: rows, find: try connection.prepare("SELECT key FROM \(name) WHERE source = ? ORDER BY element"),
+            findElement: try connection.prepare("SELECT key FROM \(name) WHERE source = ? AND element = ?"))
+        self.index = index
+        return index
+    }
+
+    private func merged() throws -> MergedAssociations {
+        for run in runs { try run.rows.flush() }
+        return try MergedAssociations(try runs.map { try $0.rows.rows(of: 0) })
+    }
+
+    func pairs(byKey: Bool) throws -> AssociatedPairs {
+        // In two runs an object can have twice as many.
+        if index == nil, mostElements * Self.mostRuns <= Self.mostElements {
+            return try .merged(try merged(), byKey: byKey)
+        }
+        _ = try indexed()
+        return .indexed(
+            try connection.prepare("SELECT source, key FROM \(name) ORDER BY source, \(byKey ? "key" : "element")"))
+    }
+}
+
+/// The associations of several runs in the order of their source objects and elements.
+private final class MergedAssociations {
+    typealias Row = (source: Int64, element: Int64, key: Int64)
+
+    private let runs: [PackedIntegers]
+    private var heads: [Row?] = []
+
+    init(_ runs: [PackedIntegers]) throws {
+        self.runs = runs
+        heads = try runs.map { try Self.next($0) }
+    }
+
+    private static func next(_ run: PackedIntegers) throws(DatabaseError) -> Row? {
+        try run.next().map { ($0[0], $0[1], $0[2]) }
+    }
+
+    func next() throws(DatabaseError) -> Row? {
+        var lowest: Int?
+        for (run, head) in heads.enumerated() {
+            guard let head else { continue }
+            if let known = lowest.flatMap({ heads[$0] }), (known.source, known.element) <= (head.source, head.element) {
+                continue
+            }
+            lowest = run
+        }
+        guard let lowest else { return nil }
+        let row = heads[lowest]
+        heads[lowest] = try Self.next(runs[lowest])
+        return row
+    }
+}
+
+/// The pairs of source keys and destination keys of a mapping, in one pass.
+final class AssociatedPairs {
+    private enum Form {
+        case merged(MergedAssociations, byKey: Bool)
+        case indexed(Statement)
+    }
+
+    private let form: Form
+    /// With the order by key: the keys of the current source object that are still to come, the lowest last.
+    private var keys: [Int64] = []
+    private var source: Int64 = 0
+    private var ahead: MergedAssociations.Row?
+
+    private init(_ form: Form) { self.form = form }
+
+    fileprivate static func merged(_ rows: MergedAssociations, byKey: Bool) throws -> AssociatedPairs {
+        let pairs = AssociatedPairs(.merged(rows, byKey: byKey))
+        if byKey { pairs.ahead = try rows.next() }
+        return pairs
+    }
+
+    fileprivate static func indexed(_ statement: Statement) -> AssociatedPairs { AssociatedPairs(.indexed(statement)) }
+
+    func next() throws -> (Int64, Int64)? {
+        switch form {
+        case .indexed(let statement): return try statement.step() ? (statement.integer(0), statement.integer(1)) : nil
+        case .merged(let rows, false): return try rows.next().map { ($0.source, $0.key) }
+        case .merged(let rows, true):
+            if keys.isEmpty {
+                guard let first = ahead else { return nil }
+                source = first.source
+                while let row = ahead, row.source == source {
+                    keys.append(row.key)
+                    ahead = try rows.next()
+                }
+                if keys.count > 1 { keys.sort(by: >) }
+            }
+            return keys.popLast().map { (source, $0) }
+        }
     }
 }

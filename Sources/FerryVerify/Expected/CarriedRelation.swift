@@ -349,7 +349,7 @@ struct AssociatedRelation {
             SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
             WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
             """)
-        defer { for statement in [expected, actual, find] { statement.reset() } }
+        defer { for statement in [actual, find] { statement.reset() } }
         var left = try next(expected, after: nil)
         var isActual = try actual.step()
         while left != nil || isActual {
@@ -371,9 +371,8 @@ struct AssociatedRelation {
     }
 
     /// The next different link; for a to-one relationship, the first of the next object.
-    private func next(_ expected: Statement, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
-        while try expected.step() {
-            let pair = (expected.integer(0), expected.integer(1))
+    private func next(_ expected: AssociatedPairs, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
+        while let pair = try expected.next() {
             if let last, isToOne ? last.0 == pair.0 : last == pair { continue }
             return pair
         }

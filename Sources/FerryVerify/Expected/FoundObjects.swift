@@ -27,7 +27,7 @@ final class FoundObjects {
             let source = "source.\(try context.sourceTable(of: mapping.source).name)"
             let (lowest, highest) = try KeyRange.keys(of: source, on: context.connection)
             self.lowest = lowest
-            keys = UInt64(bitPattern: highest &- lowest) / UInt64(RowPartitions.count) + 1
+            keys = UInt64(bitPattern: highest &- lowest) / UInt64(rows.count) + 1
         }
 
         func partition(of source: Int64) -> Int { Int(UInt64(bitPattern: source &- lowest) / keys) }
@@ -77,7 +77,7 @@ final class FoundObjects {
                 rows.removeAll(keepingCapacity: true)
             }
             try of.rows.flush()
-            for partition in 0..<RowPartitions.count {
+            for partition in 0..<of.rows.count {
                 try of.rows.forEach(in: partition) { row in
                     rows.append(Row(source: row[0], element: row[1], key: row[2]))
                     if rows.count == most { try record() }

@@ -56,7 +56,7 @@ final class UniqueClaims: UniqueObjects {
 
         func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64) throws {
             try rows.add(
-                to: Int(hash.high % UInt64(RowPartitions.count)), Int64(bitPattern: hash.low),
+                to: Int(hash.high % UInt64(rows.count)), Int64(bitPattern: hash.low),
                 Int64(bitPattern: hash.high), kind.rawValue + Int64(mapping) * 4, key, element)
         }
 
@@ -64,7 +64,7 @@ final class UniqueClaims: UniqueObjects {
         /// merged source object.
         func areRight(found: (Int, Int64, Int64, Int64) throws -> Void) throws -> Bool {
             try rows.flush()
-            for partition in 0..<RowPartitions.count {
+            for partition in 0..<rows.count {
                 guard try areRight(in: partition, found: found) else { return false }
             }
             return true
@@ -79,7 +79,7 @@ final class UniqueClaims: UniqueObjects {
             for pass in passes where isRight {
                 known.restart()
                 try rows.forEach(in: partition) { row in
-                    guard isRight, pass.contains(Self.slot(of: row)) else { return }
+                    guard isRight, pass.contains(slot(of: row)) else { return }
                     let hash = UniqueValues.Hash(low: UInt64(bitPattern: row[0]), high: UInt64(bitPattern: row[1]))
                     let first = known.find(hash)
                     if Self.kind(of: row) != .earlier {
@@ -97,14 +97,14 @@ final class UniqueClaims: UniqueObjects {
 
         private static let slots = 1_024
 
-        private static func slot(of row: UnsafePointer<Int64>) -> Int {
-            Int(UInt64(bitPattern: row[1]) / UInt64(RowPartitions.count) % UInt64(slots))
+        private func slot(of row: UnsafePointer<Int64>) -> Int {
+            Int(UInt64(bitPattern: row[1]) / UInt64(rows.count) % UInt64(Self.slots))
         }
 
         /// The slots of each pass over a partition, whose objects have room in the memory table: usually all of them.
         private func passes(over partition: Int) throws -> [Range<Int>]? {
             var objects = [Int](repeating: 0, count: Self.slots)
-            try rows.forEach(in: partition) { if Self.kind(of: $0) != .earlier { objects[Self.slot(of: $0)] += 1 } }
+            try rows.forEach(in: partition) { if Self.kind(of: $0) != .earlier { objects[slot(of: $0)] += 1 } }
             var passes: [Range<Int>] = []
             var (first, sum) = (0, 0)
             for (slot, number) in objects.enumerated() {
