@@ -31,13 +31,27 @@ struct ShapeRun {
         try Tool.run(own, ShapeChild.make(shape, scale: scale, in: work))
         let input = try decode(Shape.Input.self, ShapeChild.input(work))
         let store = "\(work)/Store.sqlite"
-        var result = ShapeResult(
+        let result = ShapeResult(
             name: shape.name, mode: "", objects: input.objects, storeBytes: try bytes(of: store),
             memoryLimit: shape.memoryLimit)
         // A migration replaces the store that the next round begins with.
         if rounds > 1 { try Tool.run("/bin/cp", ["-Rp", work, made]) }
 
         let words = [store] + input.words + ["--config", "none", "--json"]
+        var results: [ShapeResult] = []
+        for round in 1...rounds {
+            if round > 1 {
+                try files.removeTree(work)
+                try Tool.run("/bin/cp", ["-Rp", made, work])
+            }
+            results.append(try measure(words, in: work, result))
+        }
+        return .summary(of: results)
+    }
+
+    /// Plans and migrates the store once.
+    private func measure(_ words: [String], in work: String, _ known: ShapeResult) throws -> ShapeResult {
+        var result = known
         let planned = try measure(["plan"] + words, work)
         if planned.run.code != 0 { return refused(result, planned) }
         let plan = try decode(Plan.self, planned.output)
@@ -47,20 +61,6 @@ struct ShapeRun {
         result.said.diskBytes = plan.peakDiskBytes.map { $0.values.reduce(0, +) }
         result.said.seconds = plan.estimatedSeconds
 
-        var results: [ShapeResult] = []
-        for round in 1...rounds {
-            if round > 1 {
-                try files.removeTree(work)
-                try Tool.run("/bin/cp", ["-Rp", made, work])
-            }
-            results.append(try migrate(words, plan, in: work, result))
-        }
-        return .summary(of: results)
-    }
-
-    private func migrate(_ words: [String], _ plan: Plan, in work: String, _ planned: ShapeResult) throws -> ShapeResult
-    {
-        var result = planned
         let migrated = try measure(["migrate", "--accept-loss"] + words + ["--progress", "json"], work)
         if migrated.run.code != 0 { return refused(result, migrated) }
         let report = try decode(Report.self, migrated.output)

@@ -63,9 +63,13 @@ package struct ShapeResult: Sendable, Codable, Equatable {
         summary.otherSeconds = median { $0.otherSeconds } ?? 0
         summary.readBytes = median { $0.readBytes.map { Double($0) } }.map { Int64($0) }
         summary.writtenBytes = median { $0.writtenBytes.map { Double($0) } }.map { Int64($0) }
-        summary.came = Estimates(
-            seconds: median { $0.came.seconds }, diskBytes: median { $0.came.diskBytes },
-            longestUnitSeconds: median { $0.came.longestUnitSeconds })
+        func median(_ estimates: KeyPath<ShapeResult, Estimates>) -> Estimates {
+            Estimates(
+                seconds: median { $0[keyPath: estimates].seconds },
+                diskBytes: median { $0[keyPath: estimates].diskBytes },
+                longestUnitSeconds: median { $0[keyPath: estimates].longestUnitSeconds })
+        }
+        (summary.said, summary.came) = (median(\.said), median(\.came))
         summary.timeAfterTenth = median { $0.timeAfterTenth }
         return summary
     }

@@ -39,7 +39,8 @@ extension RunWork.Step {
         let kept = mapped.filter { $0.mapping.iteration == nil }
             .reduce(into: [String: Double]()) { $0[$1.mapping.destination, default: 0] += rows($1) }
         let byPosition = Dictionary(uniqueKeysWithValues: mapped.map { ($0.mapping.position, $0) })
-        let rowParts = MappingParts(program, in: destination)
+        let keeping = Set(mapped.map(\.mapping).filter(\.keepsPrimaryKey).map(\.name))
+        let rowParts = MappingParts(program, keeping: keeping, in: destination)
         let stays = step.keptPart?.positions ?? []
         for pass in StepOperation.passes(step, source) {
             let group = pass.filter { !stays.contains($0) }.compactMap { byPosition[$0] }
@@ -137,13 +138,18 @@ private struct MappingParts {
     private var keys: [Int: (unchanged: Double, found: Double, later: Double)] = [:]
     private let destination: StoreLayout
 
-    init(_ program: StepProgram, in destination: StoreLayout) {
+    /// `keeping`: the mappings whose objects keep their keys.
+    init(_ program: StepProgram, keeping: Set<String>, in destination: StoreLayout) {
         self.destination = destination
         for assignment in program.relationships {
             for contribution in assignment.contributions {
                 switch contribution.key {
-                case .column: keys[contribution.mapping.position, default: (0, 0, 0)].unchanged += 1
-                case .lookedUp, .counted: keys[contribution.mapping.position, default: (0, 0, 0)].found += 1
+                // A key that is counted, or the source object's own, costs no more than one that is unchanged.
+                case .column, .counted: keys[contribution.mapping.position, default: (0, 0, 0)].unchanged += 1
+                case .lookedUp where contribution.rule.from == .variable("source")
+                    && keeping.isSuperset(of: contribution.rule.mappings):
+                    keys[contribution.mapping.position, default: (0, 0, 0)].unchanged += 1
+                case .lookedUp: keys[contribution.mapping.position, default: (0, 0, 0)].found += 1
                 case .afterRows: keys[contribution.mapping.position, default: (0, 0, 0)].later += 1
                 }
             }

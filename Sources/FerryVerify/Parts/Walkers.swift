@@ -124,10 +124,12 @@ private final class PartQueue: @unchecked Sendable {
     private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         let current = CurrentPart()
         do {
-            let context = try makeContext { [self] update in report(current.index, update) }
+            let context = try makeContext { [self] update in
+                if current.isDue(at: Clock.nanoseconds()) { report(current.index, update) }
+            }
             defer { context.forgetWalk() }
             while let index = take() {
-                current.index = index
+                current.begin(index)
                 let result = Result { try context.make(parts[index]) }
                 if case .failure = result { end() }
                 deliver(index, result)
@@ -140,7 +142,21 @@ private final class PartQueue: @unchecked Sendable {
 
     /// Unchecked, because only its walker's thread accesses it.
     private final class CurrentPart: @unchecked Sendable {
-        var index = 0
+        /// More reports tell nobody more, and each wakes the waiting thread on a processor that a walker needs.
+        private static let nanosecondsBetweenReports: UInt64 = 20_000_000
+        private(set) var index = 0
+        private var lastReport: UInt64?
+
+        func begin(_ index: Int) { (self.index, lastReport) = (index, nil) }
+
+        /// Whether it is time for a report; if so, the next one waits from now on.
+        func isDue(at now: UInt64) -> Bool {
+            if let lastReport, Clock.nanoseconds(from: lastReport, to: now) < Self.nanosecondsBetweenReports {
+                return false
+            }
+            lastReport = now
+            return true
+        }
     }
 
     private func take() -> Int? {
