@@ -146,7 +146,8 @@ private struct MappingParts {
                 switch contribution.key {
                 // A key that is counted, or the source object's own, costs no more than one that is unchanged.
                 case .column, .counted: keys[contribution.mapping.position, default: (0, 0, 0)].unchanged += 1
-                case .lookedUp where contribution.rule.from == .variable("source")
+                case .lookedUp
+                where contribution.rule.from == .variable("source")
                     && keeping.isSuperset(of: contribution.rule.mappings):
                     keys[contribution.mapping.position, default: (0, 0, 0)].unchanged += 1
                 case .lookedUp: keys[contribution.mapping.position, default: (0, 0, 0)].found += 1

@@ -10,7 +10,8 @@ struct ReferencesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Checks each key column, unless an index holds its keys in order: then ``IndexReadings`` checks them.
+    /// Checks each key column, unless ``IndexReadings`` checks its keys: in an index that holds them in order, or by the
+    /// sums of a one-to-one's pairs.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let readings = try context.indexReadings.get()
         let leading = try StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
@@ -21,7 +22,7 @@ struct ReferencesCheck: Check {
             }
         }
         return try leading
-            + Self.keys(in: context).filter { readings.index(of: $0) == nil }.map { keys in
+            + Self.keys(in: context).filter { readings.index(of: $0) == nil && !readings.haveSums($0) }.map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
                     if Self.followsFromInverse(keys, in: context) {
@@ -57,7 +58,9 @@ struct ReferencesCheck: Check {
     /// Whether a part showed the keys, and that on which it relies did, too.
     private func isShown(
         _ keys: StoredKeys, _ outcomes: [String: PartOutcome], in context: VerificationContext
-    ) -> Bool {
+    ) throws -> Bool {
+        let readings = try context.indexReadings.get()
+        if let isShown = try readings.leadBack(keys.table, keys.column, outcomes, in: context) { return isShown }
         guard outcomes[Self.name(of: keys)]?.isShown == true else { return false }
         guard let inverse = keys.inverse, Self.followsFromInverse(keys, in: context) else { return true }
         return outcomes[Self.partName(inverse.relationship, inverse.column)]?.leads == true
@@ -82,7 +85,16 @@ struct ReferencesCheck: Check {
 
     private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }
 
-    static func partName(_ relationship: PropertyKey, _ column: String) -> String {
+    /// Whether each key of a side of a one-to-one was shown to lead to an object whose key leads back.
+    static func haveShown(
+        _ relationship: PropertyKey, _ table: String, _ column: String, in context: VerificationContext
+    ) throws -> Bool {
+        let outcomes = context.progress.state.outcomes
+        return try context.indexReadings.get().leadBack(table, column, outcomes, in: context)
+            ?? (outcomes[partName(relationship, column)]?.leads == true)
+    }
+
+    private static func partName(_ relationship: PropertyKey, _ column: String) -> String {
         "references:\(relationship.title) \(column)"
     }
 

@@ -34,10 +34,10 @@ struct StoredRelation: Sendable {
     var isForeignKey: Bool { links.areInRowsOfA && other == nil }
 
     /// Whether ``ReferencesCheck`` has shown that each key of a one-to-one leads to an object whose key leads back.
-    func haveSidesAgreed(_ outcomes: [String: PartOutcome]) -> Bool {
+    func haveSidesAgreed(in context: VerificationContext) throws -> Bool {
         guard let other else { return true }
-        return [(key, links), (other.key, other.links)].allSatisfy { key, links in
-            outcomes[ReferencesCheck.partName(key, links.b)]?.leads == true
+        return try [(key, links), (other.key, other.links)].allSatisfy { key, links in
+            try ReferencesCheck.haveShown(key, links.table, links.b, in: context)
         }
     }
 

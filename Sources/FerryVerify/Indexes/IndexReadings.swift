@@ -51,11 +51,26 @@ struct IndexReadings {
         }
     }
 
-    private let tables: [String: TableIndexes]
+    /// The pairs of a one-to-one as each of its sides has them, each time with the same side first: equal sums show that
+    /// all keys lead to objects whose keys lead back.
+    private struct PairSums: Sendable {
+        struct Side: Sendable {
+            let table: String
+            let root: String
+            /// The position of the sum in the table's ``IndexedRows``.
+            let sum: Int
+        }
+
+        let sides: [Side]
+    }
+
+    private var tables: [String: TableIndexes]
     /// The index whose first column has the keys, by table and column.
     private let indexOfKeys: [String: StoredIndex]
     /// The keys in an index's first column, by index name.
     private let keysOfIndex: [String: Keys]
+    /// The sums of the pairs of a one-to-one, by place of its keys.
+    private var pairs: [String: PairSums] = [:]
     /// The parts that together read an index with its links, by index name.
     private let partsOfLinks: [String: [String]]
 
@@ -63,7 +78,8 @@ struct IndexReadings {
         var tables: [String: TableIndexes] = [:]
         for name in try Self.tablesWithIndexes(in: context) { tables[name] = try TableIndexes(of: name, in: context) }
         self.tables = tables
-        let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
+        let all = try StoredKeys.all(in: context)
+        let alone = Dictionary(grouping: all, by: Self.place).filter { $0.value.count == 1 }
         var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: Keys]) = ([:], [:])
         for (place, keys) in alone where keys[0].needOnlyTargets {
             guard let index = tables[keys[0].table]?.compared.first(where: { $0.isOrdered(by: keys[0].column) }) else {
@@ -81,6 +97,24 @@ struct IndexReadings {
             parts[index.name] = try links.parts(in: context).map(\.name)
         }
         partsOfLinks = parts
+        for (place, keys) in alone { addPairs(of: keys[0], place, among: alone) }
+    }
+
+    /// Adds the sums of a one-to-one, if both tables are read for their indexes and hold objects of these entities only.
+    private mutating func addPairs(
+        of keys: StoredKeys, _ place: String, among all: [String: [StoredKeys]]
+    ) {
+        guard let inverse = keys.inverse, keys.areAlone, keys.relationship < inverse.relationship,
+            let other = all["\(inverse.table) \(inverse.column)"]?.first, other.areAlone,
+            let root = other.wholeRoot, let otherRoot = keys.wholeRoot,
+            [keys.table, other.table].allSatisfy({ tables[$0]?.compared.isEmpty == false })
+        else { return }
+        var sides: [PairSums.Side] = []
+        for (keys, root, pair) in [(keys, root, ["Z_PK", keys.column]), (other, otherRoot, [other.column, "Z_PK"])] {
+            guard let sum = tables[keys.table]?.rows.add(pair: pair, where: keys.column) else { return }
+            sides.append(PairSums.Side(table: keys.table, root: root, sum: sum))
+        }
+        for place in [place, Self.place(of: other)] { pairs[place] = PairSums(sides: sides) }
     }
 
     var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
@@ -119,6 +153,23 @@ struct IndexReadings {
 
     // MARK: Results
 
+    /// Whether the rows' sums tell if the keys of a one-to-one lead back.
+    func haveSums(_ keys: StoredKeys) -> Bool { pairs[Self.place(of: keys)] != nil }
+
+    /// Whether the sums show that all keys of the one-to-one in a column lead to objects whose keys lead back; nil if it
+    /// has no sums.
+    func leadBack(
+        _ table: String, _ column: String, _ outcomes: [String: PartOutcome], in context: VerificationContext
+    ) throws -> Bool? {
+        guard let pairs = pairs["\(table) \(column)"] else { return nil }
+        let sums = try pairs.sides.map { try sum($0.sum, ofRowsOf: $0.table, outcomes, in: context) }
+        guard sums[0] == sums[1] else { return false }
+        return try pairs.sides.allSatisfy { side in
+            guard let table = context.destinationTables.first(where: { $0.root == side.root }) else { return false }
+            return try TableTally(of: table, outcomes, in: context).hasOnlyKnownEntities
+        }
+    }
+
     /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
     func found(of index: StoredIndex, _ outcomes: [String: PartOutcome]) -> Found {
         guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
@@ -137,10 +188,16 @@ struct IndexReadings {
     ) throws -> EntrySum {
         guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return EntrySum() }
-        let set = table.rows.sets[place]
+        return try sum(table.rows.sets[place], ofRowsOf: index.table, outcomes, in: context)
+    }
+
+    private func sum(
+        _ set: Int, ofRowsOf table: String, _ outcomes: [String: PartOutcome], in context: VerificationContext
+    ) throws -> EntrySum {
         var sum = EntrySum()
-        let names = try TableTally.parts(forIndexesOf: index.table, in: context)
-        for name in try names ?? Self.ranges(of: table, in: context).map(\.name) {
+        guard let indexes = tables[table] else { return sum }
+        let names = try TableTally.parts(forIndexesOf: table, in: context)
+        for name in try names ?? Self.ranges(of: indexes, in: context).map(\.name) {
             if let sums = outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
         }
         return sum

@@ -116,6 +116,16 @@ struct IndexedRows: Sendable {
         }
     }
 
+    /// Adds a sum over pairs of columns, of the rows with a value in one of them, in a given order.
+    ///
+    /// - Returns: The position of the sum.
+    mutating func add(pair: [String], where column: String) -> Int {
+        let condition = "CASE WHEN \(Connection.quoted(column)) IS NOT NULL\nTHEN 1 ELSE 0 END"
+        entries.append(
+            RowSums.Columns(filter: place(of: condition), columns: pair.map { place(of: Connection.quoted($0)) }))
+        return entries.count - 1
+    }
+
     private mutating func place(of sql: String) -> Int {
         if let known = selected.firstIndex(of: sql) { return known }
         selected.append(sql)
@@ -168,7 +178,7 @@ struct TableIndexes: Sendable {
     private(set) var counted: [String] = []
     /// A name of the rowid; nil if the table has none, or hides it.
     private(set) var rowID: String?
-    let rows: IndexedRows
+    var rows: IndexedRows
 
     init(of table: String, in context: VerificationContext) throws {
         self.table = table
