@@ -14,8 +14,10 @@ struct ReferencesCheck: Check {
     /// sums of a one-to-one's pairs.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let readings = try context.indexReadings.get()
+        let key = context.progress.hashKey()
         let leading = try StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
+                if let sum = try readings.sumOfKept(keys, key: key, in: context) { return outcome.sums = [sum] }
                 outcome.leads = try keys.faults.allSatisfy {
                     try context.connection.value("SELECT 1 \($0) LIMIT 1") == nil
                 }
@@ -83,7 +85,7 @@ struct ReferencesCheck: Check {
         return inverse.relationship < keys.relationship && !KeptTables.hold(inverse.table, in: context)
     }
 
-    private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }
+    static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }
 
     /// Whether each key of a side of a one-to-one was shown to lead to an object whose key leads back.
     static func haveShown(

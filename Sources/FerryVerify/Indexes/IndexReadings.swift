@@ -55,10 +55,11 @@ struct IndexReadings {
     /// all keys lead to objects whose keys lead back.
     private struct PairSums: Sendable {
         struct Side: Sendable {
-            let table: String
+            let keys: StoredKeys
             let root: String
-            /// The position of the sum in the table's ``IndexedRows``.
-            let sum: Int
+            let pair: [String]
+            /// The position of the sum in the table's ``IndexedRows``; nil for a kept table, whose rows nothing else reads.
+            let sum: Int?
         }
 
         let sides: [Side]
@@ -97,22 +98,27 @@ struct IndexReadings {
             parts[index.name] = try links.parts(in: context).map(\.name)
         }
         partsOfLinks = parts
-        for (place, keys) in alone { addPairs(of: keys[0], place, among: alone) }
+        for (place, keys) in alone { addPairs(of: keys[0], place, among: alone, in: context) }
     }
 
-    /// Adds the sums of a one-to-one, if both tables are read for their indexes and hold objects of these entities only.
+    /// Adds the sums of a one-to-one, if each table is kept or read for its indexes, and both hold objects of these
+    /// entities only.
     private mutating func addPairs(
-        of keys: StoredKeys, _ place: String, among all: [String: [StoredKeys]]
+        of keys: StoredKeys, _ place: String, among all: [String: [StoredKeys]], in context: VerificationContext
     ) {
         guard let inverse = keys.inverse, keys.areAlone, keys.relationship < inverse.relationship,
             let other = all["\(inverse.table) \(inverse.column)"]?.first, other.areAlone,
-            let root = other.wholeRoot, let otherRoot = keys.wholeRoot,
-            [keys.table, other.table].allSatisfy({ tables[$0]?.compared.isEmpty == false })
+            let root = other.wholeRoot, let otherRoot = keys.wholeRoot
         else { return }
-        var sides: [PairSums.Side] = []
-        for (keys, root, pair) in [(keys, root, ["Z_PK", keys.column]), (other, otherRoot, [other.column, "Z_PK"])] {
-            guard let sum = tables[keys.table]?.rows.add(pair: pair, where: keys.column) else { return }
-            sides.append(PairSums.Side(table: keys.table, root: root, sum: sum))
+        let kept = [keys, other].map { KeptTables.hold($0.table, in: context) }
+        guard kept != [true, true],
+            zip([keys, other], kept).allSatisfy({ $1 || tables[$0.table]?.compared.isEmpty == false })
+        else { return }
+        let sides = [(keys, root, ["Z_PK", keys.column]), (other, otherRoot, [other.column, "Z_PK"])].map {
+            keys, root, pair in
+            PairSums.Side(
+                keys: keys, root: root, pair: pair,
+                sum: tables[keys.table]?.rows.add(pair: pair, where: keys.column))
         }
         for place in [place, Self.place(of: other)] { pairs[place] = PairSums(sides: sides) }
     }
@@ -162,12 +168,24 @@ struct IndexReadings {
         _ table: String, _ column: String, _ outcomes: [String: PartOutcome], in context: VerificationContext
     ) throws -> Bool? {
         guard let pairs = pairs["\(table) \(column)"] else { return nil }
-        let sums = try pairs.sides.map { try sum($0.sum, ofRowsOf: $0.table, outcomes, in: context) }
-        guard sums[0] == sums[1] else { return false }
+        let sums = try pairs.sides.map { side in
+            guard let sum = side.sum else { return outcomes[ReferencesCheck.name(of: side.keys)]?.sums?.first }
+            return try self.sum(sum, ofRowsOf: side.keys.table, outcomes, in: context)
+        }
+        guard let sum = sums[0], sum == sums[1] else { return false }
         return try pairs.sides.allSatisfy { side in
             guard let table = context.destinationTables.first(where: { $0.root == side.root }) else { return false }
             return try TableTally(of: table, outcomes, in: context).hasOnlyKnownEntities
         }
+    }
+
+    /// The sum of the pairs of a kept table, for a part of its own.
+    func sumOfKept(_ keys: StoredKeys, key: KeyedHash.Key, in context: VerificationContext) throws -> EntrySum? {
+        guard let side = pairs[Self.place(of: keys)]?.sides.first(where: { $0.keys.relationship == keys.relationship })
+        else { return nil }
+        var rows = IndexedRows([])
+        let sum = rows.add(pair: side.pair, where: keys.column)
+        return try rows.sums(in: keys.table, where: nil, key: key, context).sums[sum]
     }
 
     /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
