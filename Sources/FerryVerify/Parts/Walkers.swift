@@ -142,7 +142,7 @@ private final class PartQueue: @unchecked Sendable {
 
     /// Unchecked, because only its walker's thread accesses it.
     private final class CurrentPart: @unchecked Sendable {
-        /// More reports tell nobody more, and each wakes the waiting thread on a processor that a walker needs.
+        /// Each report wakes the waiting thread on a processor that a walker needs.
         private static let nanosecondsBetweenReports: UInt64 = 20_000_000
         private(set) var index = 0
         private var lastReport: UInt64?
