@@ -51,6 +51,21 @@ struct ASCIITests {
         }
     }
 
+    @Test("with characters of three and four bytes has the letters of Unicode's rules")
+    func longerCharacters() throws {
+        // Characters that share all bytes but the last, up to the last assigned one.
+        for start in stride(from: UInt32(0x800), to: 0x34000, by: 64) {
+            let characters = (start..<start + 64).compactMap { Unicode.Scalar($0) }.map { String(Character($0)) }
+            let text = characters.joined()
+            #expect(try call("ferry_uppercase", .text(text)) == .text(text.uppercased()), "from \(start)")
+            #expect(try call("ferry_lowercase", .text(text)) == .text(text.lowercased()), "from \(start)")
+        }
+        for text in ["書物 Échange – “ÉTÉ” 5 €", "ひらがな ß 한국어 ÿ", "😀 ÀÉ 𠮷", "ﬁ 書 Ⅷ ⓐ Ꙁ", "ไทย ÇA हिन्दी"] {
+            #expect(try call("ferry_uppercase", .text(text)) == .text(text.uppercased()), "\(text)")
+            #expect(try call("ferry_lowercase", .text(text)) == .text(text.lowercased()), "\(text)")
+        }
+    }
+
     @Test("is compared by Unicode's rules", arguments: [nil, "c", "d", "cd", "n"])
     func comparisons(_ letters: String?) throws {
         let options: Cell = letters.map { .text($0) } ?? .null

@@ -179,8 +179,8 @@ package struct FunctionResult {
         bytes.withUnsafeMutableBytes { ASCII.bring($0, into: letterCase) }
     }
 
-    /// Sets the text in another case; false, with a part of it changed, if letters alone do not tell the result.
-    mutating func set(text: UnsafeRawBufferPointer, in letters: TwoByteLetters) -> Bool {
+    /// Sets the text in another case; false, with a part of it changed, if a result has another length than its character.
+    mutating func set(text: UnsafeRawBufferPointer, in letters: CaseInPlace) -> Bool {
         set(text: text)
         return bytes.withUnsafeMutableBytes { letters.bring($0) }
     }

@@ -48,10 +48,10 @@ extension ScalarFunction {
         return length
     }
 
-    /// Makes a function of one text by Unicode's rules; ASCII and most text of Europe gives the same letter by letter.
+    /// Makes a function of one text by Unicode's rules; ASCII and most other text gives the same character by character.
     private static func mapping(
         _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String,
-        ascii letterCase: ASCII.LetterCase, letters: @escaping @Sendable () -> TwoByteLetters? = { nil }
+        ascii letterCase: ASCII.LetterCase, letters: @escaping @Sendable () -> CaseInPlace? = { nil }
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let bytes = try arguments[0].text(title) else { return }
