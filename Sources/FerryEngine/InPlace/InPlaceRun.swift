@@ -157,9 +157,10 @@ package struct InPlaceRun {
             if rows > 0 { report.healed.append((.droppedHistory, changes.entity, rows)) }
         }
         connection.allowSchemaWrites()
-        // The memory of planning and of the first checks is not needed beside caches and sorters.
+        // The memory of planning and of the first checks is not needed beside caches and sorters; what writes no rows
+        // has a small cache.
         let bytes = try connection.contentBytes()
-        options.memory.releaseUnused(before: bytes)
+        options.memory.releaseUnused(before: plan.statements.contains { $0.countedEntity != nil } ? bytes : 0)
         var written: [String: Int64] = [:]
         for statement in plan.statements {
             place.index += 1
@@ -175,9 +176,9 @@ package struct InPlaceRun {
             options.memory.releaseUnused(before: bytes)
         }
         // The archive of a model takes code and memory that nothing else does.
-        options.memory.releaseUnused(before: bytes)
+        options.memory.releaseUnused(before: 0)
         try writeMetadata()
-        options.memory.releaseUnused(before: bytes)
+        options.memory.releaseUnused(before: 0)
         try StaleStatistics.remove(on: connection)
         // The rows of other tables are still to be written.
         for statement in step.keptPart == nil ? plan.closing : [] {
