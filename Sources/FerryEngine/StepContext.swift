@@ -35,7 +35,8 @@ final class StepContext {
         progress = try ProgressTable(on: connection)
         sql = StepSQL(
             step, source: source, destination: destination, program: program,
-            indexes: ValueIndexes(of: source, on: connection, now: options.now))
+            indexes: ValueIndexes(of: source, on: connection),
+            joinForms: try JoinForms(of: program, destination, on: connection, schema: "source"))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
@@ -145,8 +146,6 @@ package struct EngineOptions: Sendable {
     package var now: Double
     package var trace: TraceHook?
     package var progress: ProgressHook?
-    /// Receives each statement before it runs; ``StepStatements`` lists them.
-    package var onStatement: StatementHook?
     package var stop: StopRequest
     /// Bytes that the process may hold; a value that must be whole in memory takes twice its size.
     package var memoryLimit = MemoryBudget.defaultLimit

@@ -1,14 +1,6 @@
 internal import CSQLite
 package import FerryBase
 
-/// A prepared statement or a bound named parameter, for lists of statements.
-package enum StatementEvent: Sendable {
-    case statement(String)
-    case binding(String, name: String, Value)
-}
-
-package typealias StatementHook = @Sendable (StatementEvent) -> Void
-
 /// A connection to an SQLite database; belongs to one thread at a time.
 ///
 /// Statements hold their connection strongly, so a reader or writer owns a cache of statements, never the connection.
@@ -35,8 +27,6 @@ package final class Connection {
     /// The stop requests that can interrupt statements now.
     var stops: [StopRequest] = []
     var interrupter: StopRequest.Interrupter?
-    /// Receives each statement when it is prepared or executed, and the values of its named parameters.
-    package var onStatement: StatementHook?
 
     /// Opens a database file.
     ///
@@ -112,7 +102,6 @@ package final class Connection {
 
     /// Runs one or more statements, and ignores rows that they return.
     package func execute(_ sql: String) throws(DatabaseError) {
-        onStatement?(.statement(sql))
         let start = isTraced ? Clock.nanoseconds() : 0
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if isTraced { report(sql, nanoseconds: Clock.nanoseconds(since: start)) }

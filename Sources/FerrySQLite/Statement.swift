@@ -24,7 +24,6 @@ package final class Statement {
             throw DatabaseError(code: SQLITE_MISUSE, message: "the SQL contains no statement", sql: sql)
         }
         handle = statement
-        connection.onStatement?(.statement(sql))
     }
 
     deinit {
@@ -133,7 +132,6 @@ package final class Statement {
     /// Binds a named parameter if the SQL has it.
     package func bind(_ value: Value, named name: String) throws(DatabaseError) {
         guard let index = parameter(name) else { return }
-        connection.onStatement?(.binding(sql, name: name, value))
         try bind(value, at: index)
     }
 

@@ -16,24 +16,23 @@ package enum StoreCreation {
     package static func createTables(
         of layout: StoreLayout, on connection: Connection, hasModelCache: Bool
     ) throws(DatabaseError) {
-        for table in layout.tablesInOrder {
-            try connection.execute(table.sql)
-            for join in layout.joinTables where layout.model.root(of: join.relationship.entity) == table.root {
-                try connection.execute(join.sql)
-            }
+        for statement in tables(of: layout, hasModelCache: hasModelCache) { try connection.execute(statement) }
+    }
+
+    /// Returns the statements that create the tables, in Core Data's order.
+    package static func tables(of layout: StoreLayout, hasModelCache: Bool) -> [String] {
+        let own = layout.tablesInOrder.flatMap { table in
+            let joins = layout.joinTables.filter { layout.model.root(of: $0.relationship.entity) == table.root }
+            return [table.sql] + joins.map(\.sql)
         }
-        for (name, columns) in systemTables where name != "Z_MODELCACHE" || hasModelCache {
-            try connection.execute("CREATE TABLE \(name) (\(columns))")
-        }
+        return own + systemTables.filter { $0.0 != "Z_MODELCACHE" || hasModelCache }.map { Self.sql(of: $0) }
     }
 
     /// Fills `Z_PRIMARYKEY`; `maximumKeys` has the highest assigned key by root entity, 0 if missing.
     package static func writeEntityNumbers(
         of layout: StoreLayout, maximumKeys: [String: Int64], on connection: Connection
     ) throws(DatabaseError) {
-        let table = SQLName.quoted("main", "Z_PRIMARYKEY")
-        let insert = try connection.prepare(
-            "INSERT OR REPLACE INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)")
+        let insert = try connection.prepare(entityNumber)
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.value < $1.value }) {
             let parent = layout.model.entities[entity]?.superentity.flatMap { layout.entityNumbers[$0] }
             // Only root entities have a `Z_MAX`: a hierarchy shares one table.
@@ -64,8 +63,18 @@ package enum StoreCreation {
 
     /// Returns the CREATE statement of one of Core Data's own tables; nil for another name.
     package static func sql(ofSystemTable name: String) -> String? {
-        systemTables.first { $0.0 == name }.map { "CREATE TABLE \($0.0) (\($0.1))" }
+        systemTables.first { $0.0 == name }.map { sql(of: $0) }
     }
+
+    private static func sql(of table: (name: String, columns: String)) -> String {
+        "CREATE TABLE \(table.name) (\(table.columns))"
+    }
+
+    /// Adds an entity to `Z_PRIMARYKEY`, bound with number, name, number of the superentity, and highest key.
+    package static let entityNumber = """
+        INSERT OR REPLACE INTO \(SQLName.quoted("main", "Z_PRIMARYKEY")) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+        VALUES (?, ?, ?, ?)
+        """
 
     private static let systemTables = [
         ("Z_PRIMARYKEY", "Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER"),

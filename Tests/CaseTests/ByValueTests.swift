@@ -172,7 +172,9 @@ struct ByValueTests {
         var options = EngineOptions(chunkSize: chunk, now: 0)
         options.sourceDamage = []
         options.dropping = dropping
-        options.onStatement = { event in if case .statement(let sql) = event { trace.withLock { $0.append(sql) } } }
+        options.trace = { event in
+            if event.kind == .statement { trace.withLock { $0.append(event.text) } }
+        }
         let run = StepRun(
             step: try #require(plan.steps.first), sourcePath: store.path, isSourcePrivate: true, folder: folder,
             options: options)

@@ -160,8 +160,7 @@ extension FileLayer {
 extension Migrator {
     /// The statements that ``migrate(_:stop:onEvent:)`` would run, step by step; changes nothing.
     ///
-    /// The run itself makes the same statements: each step runs on a store with this one's schema and without rows, in
-    /// a temporary folder. No migration policy is called.
+    /// They are the program of each step, which the run takes too; no step runs, and no migration policy is called.
     ///
     /// - Parameter configuration: The settings of the migration.
     /// - Returns: One list for each step; empty if the store has the target version.

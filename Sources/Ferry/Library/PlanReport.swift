@@ -263,7 +263,18 @@ public struct PlannedStatements: Sendable, Hashable, Codable {
     }
 
     public struct Statement: Sendable, Hashable, Codable {
+        /// How a statement runs.
+        public enum Form: String, Sendable, Hashable, Codable {
+            /// In one unit.
+            case once
+            /// In chunks, between the keys `:low` and `:high`.
+            case chunks
+            /// It reads rows for Swift, or writes a row that comes from there.
+            case rows
+        }
+
         public var sql: String
+        public var form: Form
         /// Named parameters with a value from the models and mapping models; chunks set `:low`, `:high` and `:last`.
         public var parameters: [Parameter]
     }

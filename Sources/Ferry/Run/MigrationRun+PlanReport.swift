@@ -288,32 +288,25 @@ extension PlanReport {
 }
 
 extension MigrationRun {
-    /// The statements of each step, recorded by running the plan on a store without rows.
+    /// The statements of each step's program; nothing runs.
     ///
     /// - Throws: ``FerryError`` when the plan cannot run.
     func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
         guard let plan = try planned(store, checksRows: false)?.plan else { return [] }
         if let first = plan.refusals.first { throw first }
-        return try files.withWorkFolder(named: "ferry-plan", in: FileManager.default.temporaryDirectory.filePath) {
-            folder in
-            var path = folder + "/store.sqlite"
-            do {
-                try StepStatements.makeEmptyStore(like: store.sourceGuard.connection, at: path)
-            } catch let error as DatabaseError {
-                throw FerryError(
-                    .unsupported,
-                    "The schema of \(place.store) cannot be created here, so its statements cannot be listed: "
-                        + error.message,
-                    remedy: "Migrate where the app's own modules and collations are available.", cause: error)
-            }
+        do {
+            var rehearsal = try StatementRehearsal(of: store.sourceGuard.connection)
             return try plan.steps.enumerated().map { index, step in
-                let stepFolder = "\(folder)/step-\(index + 1)"
-                try files.createDirectory(stepFolder, mode: 0o700)
-                let (statements, next) = try StepStatements.of(
-                    step, from: path, in: stepFolder, dropping: index == 0 ? configuration.dropping : [])
-                path = next
+                let statements = try rehearsal.statements(
+                    of: step, dropping: index == 0 ? configuration.dropping : [])
                 return PlannedStatements(statements, of: step, number: index + 1)
             }
+        } catch let error as DatabaseError {
+            throw FerryError(
+                .unsupported,
+                "The schema of \(place.store) cannot be created here, so its statements cannot be listed: "
+                    + error.message,
+                remedy: "Migrate where the app's own modules and collations are available.", cause: error)
         }
     }
 }
@@ -324,13 +317,34 @@ extension PlannedStatements {
             step: number, from: step.resolved.source.name, to: step.resolved.destination.name,
             isInPlace: step.mode == .inPlace,
             groups: found.groups.map { group in
-                Group(
-                    phase: group.phase, reason: group.reason,
-                    statements: group.statements.map { statement in
-                        Statement(
-                            sql: statement.sql,
-                            parameters: statement.values.map { .init(name: $0.name, value: $0.value.literal) })
-                    })
+                Group(phase: group.phase, reason: group.reason, statements: group.statements.map { Statement($0) })
+            })
+    }
+}
+
+extension PlannedStatements.Statement.Form {
+    fileprivate init(_ form: ProgramStatement.Form) {
+        switch form {
+        case .once, .schema: self = .once
+        case .chunks: self = .chunks
+        case .rows: self = .rows
+        }
+    }
+}
+
+extension PlannedStatements.Statement {
+    fileprivate init(_ statement: ProgramStatement) {
+        self.init(
+            sql: statement.sql.text, form: Form(statement.form),
+            parameters: statement.sql.parameters.values.map { named in
+                let value: String =
+                    switch named.value {
+                    case .null: "NULL"
+                    case .stored(let stored): Value(stored).literal
+                    // The run's fixed time, in seconds since 2001-01-01 UTC.
+                    case .now: "unixepoch() - 978307200"
+                    }
+                return .init(name: named.name, value: value)
             })
     }
 }

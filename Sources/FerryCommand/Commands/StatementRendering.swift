@@ -19,7 +19,9 @@ struct StatementRendering {
             "phase": group.phase?.rawValue, "reason": group.reason,
             "statements": JSON.list(group.statements) { statement in
                 let parameters = statement.parameters.map { ($0.name, JSON.string($0.value)) }
-                return ["sql": statement.sql, "parameters": JSON.object(parameters)]
+                return [
+                    "sql": statement.sql, "form": statement.form.rawValue, "parameters": JSON.object(parameters),
+                ]
             },
         ]
     }
@@ -44,7 +46,7 @@ struct StatementRendering {
         let functions = Self.functions(in: step)
         if !functions.isEmpty { lines.append("-- Functions of Ferry: \(functions.joined(separator: ", ")).") }
         for group in step.groups {
-            lines += ["", "-- " + Self.title(of: group)]
+            lines += ["", "-- " + Self.title(of: group) + Self.form(of: group.statements)]
             for statement in group.statements {
                 lines += (statement.sql + (statement.sql.hasSuffix(";") ? "" : ";"))
                     .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -54,15 +56,12 @@ struct StatementRendering {
         return lines
     }
 
-    private static func title(of group: PlannedStatements.Group) -> String {
-        if let reason = group.reason { return comment(reason) }
-        switch group.phase {
-        case .rows: return "Rows"
-        case .relationships: return "Relationships"
-        case .indexes: return "Indexes, triggers and objects of the app's"
-        case .verify: return "Checks"
-        default: return "Tables"
-        }
+    private static func title(of group: PlannedStatements.Group) -> String { comment(group.reason ?? "tables") }
+
+    /// How a group's statements run, for its heading.
+    private static func form(of statements: [PlannedStatements.Statement]) -> String {
+        if statements.contains(where: { $0.form == .rows }) { return ", row by row" }
+        return statements.contains { $0.form == .chunks } ? ", in chunks" : ""
     }
 
     /// A text for a comment of one line.

@@ -103,9 +103,7 @@ struct RunDatabase {
     }
 
     private func connect(_ path: String) throws -> Connection {
-        let connection = try Connection(path: path, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
-        connection.onStatement = run.options.onStatement
-        return connection
+        try Connection(path: path, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
     }
 
     private func configure(_ connection: Connection) throws {
@@ -179,17 +177,8 @@ struct RunDatabase {
         let resolved = run.step.resolved
         try dropScratch(connection)
         try ScratchDatabase.createUnit(on: connection)
-        for (mapping, key) in zip(resolved.entityMappings, program.keys) where key.association != .none {
-            try ScratchDatabase.createAssociation(
-                of: mapping, isReversible: resolved.hasPolicies, isReadAtOnce: key.association == .readAtOnce,
-                on: connection)
-        }
-        let gathered = program.joinTables.filter { $0.order == .gathered }.map(\.table)
-        for table in gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
-        if resolved.hasPolicies {
-            for table in gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
-            try ScratchDatabase.createPolicyTables(on: connection)
-        }
+        for statement in ScratchTables.creation(for: program, of: resolved) { try connection.execute(statement) }
+        if resolved.hasPolicies { try ScratchDatabase.createPolicyTables(on: connection) }
         let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }.map { ScratchDatabase.lookup(for: $0) }
         try ScratchDatabase.createLookups(Set(lookups).sorted(), on: connection)
     }

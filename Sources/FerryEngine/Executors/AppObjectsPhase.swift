@@ -11,6 +11,7 @@ internal import FerryStore
 struct AppObjectsPhase {
     let context: StepContext
     let appObjects: AppObjects
+    private let statements: AppObjectStatements
 
     init(context: StepContext) throws {
         self.context = context
@@ -19,15 +20,14 @@ struct AppObjectsPhase {
             dropping: context.options.dropping)
         if let refusal = appObjects.refusals.first { throw refusal }
         try appObjects.checkMirroring(context.step.resolved, context.source, on: context.connection, schema: "source")
+        statements = AppObjectStatements(appObjects, in: context.sql)
     }
 
     func run(report: inout StepReport) throws {
         guard context.step.keptPart == nil else {
             // The destination began with the source's pages, and has them.
             if let history = appObjects.history {
-                let translations = HistoryTables.translations(
-                    by: context.step.resolved, context.source, context.destination)
-                try reportDropped(history.changes, translations, in: &report)
+                try reportDropped(history.changes, statements.translations, in: &report)
             }
             return
         }
@@ -66,12 +66,7 @@ struct AppObjectsPhase {
         // Needed in a resumed run too: the copy writes the shadow tables of a virtual table directly.
         if table.sql == nil { context.connection.allowSchemaWrites() }
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
-            if let sql = table.sql {
-                try context.connection.execute(sql)
-            } else {
-                // CREATE VIRTUAL TABLE has filled the shadow table with the rows of an empty virtual table.
-                try context.connection.execute("DELETE FROM main.\(table.quotedName)")
-            }
+            try context.connection.execute(AppObjectStatements.making(table))
         }
         guard let rowID = table.rowID else {
             return try context.once(unit, phase: .rows, subject: table.name) {
@@ -117,25 +112,16 @@ struct AppObjectsPhase {
             if exists == nil { return }
         }
         try context.once("sequence:\(table.name)", phase: .rows, subject: table.name) {
-            try context.connection.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [.text(table.name)])
-            try context.connection.run(
-                """
-                INSERT INTO main.sqlite_sequence (name, seq) SELECT name, seq FROM source.sqlite_sequence WHERE name = ?
-                """, [.text(table.name)])
+            for statement in AppObjectStatements.sequence {
+                try context.connection.run(statement, [.text(table.name)])
+            }
         }
     }
 
     /// Copies the ANALYZE statistics of tables and indexes that the new store has.
     private func copyStatistics() throws {
         try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
-            // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
-            try context.connection.execute("ANALYZE main.sqlite_master")
-            try context.connection.execute(
-                """
-                INSERT INTO main.sqlite_stat1 (tbl, idx, stat) SELECT tbl, idx, stat FROM source.sqlite_stat1 AS s
-                WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR
-                    s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
-                """)
+            for statement in AppObjectStatements.statistics { try context.connection.execute(statement) }
             for model in context.step.resolved.middle.map(\.model) { try dropStatistics(missingIn: model) }
         }
     }
@@ -161,14 +147,9 @@ struct AppObjectsPhase {
         for table in history.plain { try copy(table) }
         let changes = history.changes
         try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
-            guard let sql = changes.sql else { return }
-            try context.connection.execute(sql)
-            for column in history.missingTombstones(for: context.step.resolved) {
-                try context.connection.execute("ALTER TABLE main.\(changes.quotedName) ADD COLUMN \(column) BLOB")
-            }
+            for statement in statements.makingChanges(of: history) { try context.connection.execute(statement) }
         }
-        let translations = HistoryTables.translations(
-            by: context.step.resolved, context.source, context.destination)
+        let translations = statements.translations
         try context.walk(
             "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
             running: history.copy(translations))
@@ -179,11 +160,7 @@ struct AppObjectsPhase {
     /// Copies the `Z_PRIMARYKEY` rows of history and CloudKit entities.
     private func copySystemNumbers() throws {
         try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
-            try context.connection.execute(
-                """
-                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX
-                FROM source.Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)
-                """)
+            try context.connection.execute(AppObjectStatements.systemNumbers)
         }
     }
 
@@ -205,12 +182,7 @@ struct AppObjectsPhase {
 
     /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
     private func copy(_ mirroring: MirroringTables) throws {
-        let numbers = try context.step.resolved.entityMappings.map {
-            (from: try context.sql.sourceNumber(of: $0), to: try context.sql.destinationNumber(of: $0))
-        }
-        for table in mirroring.tables {
-            try copy(table, by: MirroringTables.copy(table, numbers: numbers))
-        }
+        for table in mirroring.tables { try copy(table, by: try statements.copying(table)) }
         try create(mirroring.indexes)
     }
 }

@@ -36,10 +36,7 @@ struct RowLoop {
         association =
             context.isAssociated(mapping)
             ? try context.connection.prepare(
-                """
-                \(ScratchTables.insertion(intoAssociationOf: mapping))
-                VALUES (?1, ?2, ?3, ?4)
-                """) : nil
+                ScratchTables.associatedRow(of: mapping)) : nil
         unique = mapping.unique.isEmpty ? nil : try UniqueObjects(mapping, values, in: context)
     }
 

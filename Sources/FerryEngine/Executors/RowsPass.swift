@@ -58,10 +58,6 @@ struct RowsPass: ChunkWalk.Work {
 
     /// Prepares the statements of all mappings, so that an error in their SQL comes before the first row.
     static func checkStatements(_ context: StepContext) throws {
-        let hook = context.connection.onStatement
-        // The run prepares its own statements, so the hook must not list these.
-        context.connection.onStatement = nil
-        defer { context.connection.onStatement = hook }
         let kept = context.step.keptPart?.positions ?? []
         for plan in context.step.partitions.flatMap(\.entityMappings)
         where plan.mapping.policy == nil && !kept.contains(plan.mapping.position) {

@@ -101,8 +101,7 @@ final class FindOrCreate {
         lookup = try ObjectLookup.of(sql.mapping, in: context)
         // A set executor has no read-ahead thread, so the queue's memory is free.
         batch = FoundBatch(bytes: context.options.memory.queue)
-        let function = "ferry_find_\(sql.mapping.position)"
-        let table = "ferry_fresh_\(sql.mapping.position)"
+        let (function, table) = (sql.findFunction, sql.newObjects)
         try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [newObjects] in
             newObjects.cursor()
         }

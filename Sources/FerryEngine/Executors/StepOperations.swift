@@ -43,151 +43,89 @@ struct StepOperations {
     }
 
     private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
-        let (unit, connection, relationships) = (operation.unit, context.connection, context.program.relationships)
+        let unit = operation.unit
         switch operation.work {
         case .rows(let positions): try RowsPass.run(positions, in: context, policies, report: &report)
-        case .copyLinks(let table, let origin):
-            try context.once(unit, phase: phase, subject: table.name) {
-                try copyLinks(table, from: origin)
-            }
-        case .linkAtOnce(let place): try linkAtOnce(relationships[place], unit)
         case .link(let place, let contribution):
-            let assignment = relationships[place]
-            try link(assignment, assignment.contributions[contribution], unit, report: &report)
+            let assignment = context.program.relationships[place]
+            try link(assignment, assignment.contributions[contribution], operation, report: &report)
         case .policies:
             try policies.relate(report: &report)
             try policies.validate()
-        case .settle(let place): try settle(relationships[place], unit)
-        case .positions(let key, let table, let column, let order):
-            try context.once(unit, phase: phase, subject: key.title) {
-                try OrderKeys.settle(order, of: table, among: column).prepare(on: connection, now: context.options.now)
-                    .run()
+        case .settle:
+            let evidence = try evidence ?? PolicyRun.evidence(in: context)
+            self.evidence = evidence
+            for (index, statement) in try context.sql.statements(of: operation, policies: evidence).enumerated() {
+                try context.once("\(unit):\(index)", phase: phase, subject: context.sql.subject(of: operation)) {
+                    try run([statement])
+                }
             }
-        case .fillGathered(let table):
-            try context.once(unit, phase: phase, subject: table.name) {
-                try GatheredLinks(context.sql).statement(filling: table).prepare(
-                    on: connection, now: context.options.now
-                ).run()
-            }
-        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try create(index) }
-        case .rTree(let rTree):
-            try context.once(unit, phase: phase, subject: rTree.name) { try connection.execute(rTree.sql) }
-            try context.walk(
-                "rTree:rows:\(rTree.name)", over: "main.\(rTree.table)", phase: phase, subject: rTree.name,
-                running: rTree.fill)
         case .highestKeys:
             try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
-        case .derived(let value):
-            // Runs after the indexes: the updates find the counted objects by them.
-            try context.walk(
-                unit, over: "main.\(value.table)", phase: phase, subject: value.attribute.title, running: value.update)
-        case .trigger(let trigger):
-            // Core Data's triggers call functions that only Core Data registers: a row written after them would fail.
-            try context.once(unit, phase: phase, subject: trigger.name) { try connection.execute(trigger.sql) }
+        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger:
+            try runStatements(of: operation, in: phase)
         }
     }
 
-    // MARK: Relationships
-
-    /// Fills a join table by one statement, which sorts its rows once.
-    private func linkAtOnce(_ assignment: RelationshipAssignment, _ unit: String) throws {
-        for contribution in assignment.contributions {
-            let sql = LinkStatements(context.sql, assignment, contribution)
-            try context.once(unit, phase: .relationships, subject: assignment.declared.title) {
-                guard let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now) else {
-                    return
+    /// Runs the statements of an operation that needs nothing else: first those of one unit, then those in chunks.
+    private func runStatements(of operation: StepOperation, in phase: Phase) throws {
+        let (unit, subject) = (operation.unit, context.sql.subject(of: operation))
+        let statements = try context.sql.statements(of: operation)
+        let whole = statements.filter { !$0.isInChunks }
+        if !whole.isEmpty {
+            try context.once(unit, phase: phase, subject: subject) {
+                do {
+                    try run(whole)
+                } catch let error as DatabaseError {
+                    guard case .index(let index) = operation.work, error.isConstraint else { throw error }
+                    throw FerryError.duplicates(
+                        "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
+                        cause: error)
                 }
-                try statement.bind(KeyRange.all)
-                try statement.run()
+                // The index of a join table that is copied with it has an operation of its own.
+                guard case .copyLinks(let table, _) = operation.work, whole.contains(where: { $0.form == .schema })
+                else { return }
+                try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
             }
         }
+        for statement in statements {
+            guard case .chunks(let table) = statement.form else { continue }
+            try context.walk(
+                whole.isEmpty ? unit : "\(unit):rows", over: table, phase: phase, subject: subject,
+                running: statement.sql.text)
+        }
     }
 
+    private func run(_ statements: [ProgramStatement]) throws {
+        for statement in statements {
+            guard statement.form != .schema else {
+                try context.connection.execute(statement.sql.text)
+                continue
+            }
+            let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)
+            try prepared.bind(KeyRange.all)
+            try prepared.run()
+        }
+    }
+
+    /// Runs a statement over the source objects of an entity mapping, in chunks.
     private func link(
-        _ assignment: RelationshipAssignment, _ contribution: RelationshipContribution, _ unit: String,
+        _ assignment: RelationshipAssignment, _ contribution: RelationshipContribution, _ operation: StepOperation,
         report: inout StepReport
     ) throws {
-        let sql = LinkStatements(context.sql, assignment, contribution)
-        guard try !context.progress.entry(unit).isDone,
-            let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now)
+        guard try !context.progress.entry(operation.unit).isDone,
+            let statement = try context.sql.statements(of: operation).first
         else { return }
+        let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)
         try context.walk(
-            ChunkRanges(of: [contribution.mapping], in: context), unit: unit, phase: .relationships,
-            subject: assignment.declared.title,
+            ChunkRanges(of: [contribution.mapping], in: context), unit: operation.unit, phase: .relationships,
+            subject: context.sql.subject(of: operation),
             writesScratch: context.program.joinTable(assignment.joinTable)?.order == .gathered, report: &report
         ) { range, _ in
-            try statement.bind(range)
-            try statement.run()
-        }
-    }
-
-    private mutating func settle(_ assignment: RelationshipAssignment, _ unit: String) throws {
-        let evidence = try evidence ?? PolicyRun.evidence(in: context)
-        self.evidence = evidence
-        let statements = try SettlingStatements(context.sql, assignment, policies: evidence)
-            .statements()
-        for (index, sql) in statements.enumerated() {
-            try context.once("\(unit):\(index)", phase: .relationships, subject: assignment.declared.title) {
-                try sql.prepare(on: context.connection, now: context.options.now).run()
-            }
-        }
-    }
-
-    // MARK: Join tables
-
-    /// Copies a join table of the source that holds the same links, column by column.
-    ///
-    /// If both tables have the same columns, SQLite copies rows and index entries in order, without decoding them.
-    /// Otherwise the statement reads rows in the order of the new primary key.
-    private func copyLinks(_ table: JoinTable, from origin: JoinTable) throws {
-        let connection = context.connection
-        guard try hasSameForm(as: origin) else {
-            return try connection.execute(
-                """
-                INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
-                SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
-                ORDER BY \(origin.firstColumn), \(origin.secondColumn)
-                """)
-        }
-        // An index that is filled together with its table needs no sorting.
-        if try hasSameIndex(table, origin) {
-            try connection.execute(table.index.sql)
-            try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
-        }
-        // SQLite copies whole records only in this form: all columns, no ORDER BY, into an empty table.
-        try connection.execute("INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)")
-    }
-
-    /// Whether the source's table has exactly the columns of a join table, in the same order, and their primary key.
-    private func hasSameForm(as origin: JoinTable) throws(DatabaseError) -> Bool {
-        let columns = try context.connection.rows(
-            "SELECT name, pk FROM pragma_table_xinfo(?, 'source') ORDER BY cid", [.text(origin.name)])
-        let keys = [1, 2] + [Int64](repeating: 0, count: origin.columns.count - 2)
-        return columns.map(\.[0].text) == origin.columns && columns.map(\.[1].integer) == keys
-    }
-
-    private func hasSameIndex(_ table: JoinTable, _ origin: JoinTable) throws(DatabaseError) -> Bool {
-        guard context.destination.indexes.contains(table.index) else { return false }
-        return try context.connection.integer(
-            """
-            SELECT 1 FROM pragma_index_list(?1, 'source') AS i WHERE NOT i."unique" AND NOT i.partial
-                AND (SELECT group_concat(name || ' ' || "desc" || ' ' || coll) FROM (
-                    SELECT * FROM pragma_index_xinfo(i.name, 'source') WHERE key ORDER BY seqno)) = ?2
-            """,
-            [.text(origin.name), .text("\(origin.secondColumn) 0 BINARY,\(origin.firstColumn) 0 BINARY")]) != nil
-    }
-
-    // MARK: Indexes
-
-    private func create(_ index: IndexDefinition) throws {
-        do {
-            try context.connection.execute(index.sql)
-        } catch {
-            guard error.isConstraint else { throw error }
-            throw FerryError.duplicates(
-                "The rows of \(index.table) break the uniqueness constraint of index \(index.name).", cause: error)
+            try prepared.bind(range)
+            try prepared.run()
         }
     }
 
@@ -197,18 +135,7 @@ struct StepOperations {
             guard let number = context.destination.number(of: root) else { continue }
             var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
             highest = max(highest, try NewKeys.lastKeptKey(inTableOf: root, context))
-            try context.connection.run(
-                "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(number)])
-        }
-    }
-}
-
-extension StepOperation {
-    fileprivate var phase: Phase {
-        switch work {
-        case .rows: .rows
-        case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
-        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger: .indexes
+            try context.connection.run(StepSQL.highestKey, [.integer(highest), .integer(number)])
         }
     }
 }

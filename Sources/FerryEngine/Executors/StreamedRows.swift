@@ -1,4 +1,5 @@
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 
@@ -12,7 +13,7 @@ struct StreamedRows: BoundRows {
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         let sql = MappingSQL(mapping, in: context.sql)
-        let plan = try RowPlan(sql, in: context)
+        let plan = try RowPlan(sql, now: context.options.now)
         stream = try RowStream(plan, in: context)
         insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
         try insert.bind(try context.sql.destinationNumber(of: mapping), at: 2)

@@ -9,12 +9,26 @@ internal import FerryStore
 struct SchemaRehearsal {
     let connection: Connection
 
-    /// Recreates a store's schema at a path; throws ``DatabaseError`` if that needs a module or a collation of the app.
-    init(of store: Connection, at path: String = ":memory:") throws {
-        connection = try Connection(path: path, mode: .create)
+    private init() throws {
+        connection = try Connection(path: ":memory:", mode: .create)
         connection.allowSchemaWrites()
         try FunctionRegistry.register(on: connection)
         try ExternalContents(folder: "").register(on: connection)
+    }
+
+    /// Begins the schema of a new store, whose tables the statements of its program make.
+    init(of layout: StoreLayout, numbersOf source: SchemaRehearsal) throws {
+        try self.init()
+        try connection.execute(StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY") ?? "")
+        try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: [:], on: connection)
+        for row in try source.connection.rows(
+            "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)")
+        { try connection.run(StoreCreation.entityNumber, row) }
+    }
+
+    /// Recreates a store's schema; throws ``DatabaseError`` if that needs a module or a collation of the app.
+    init(of store: Connection) throws {
+        try self.init()
         let objects = try store.rows("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
         // CREATE VIRTUAL TABLE creates the shadow tables as well.
         let isVirtual = { (sql: String) in sql.uppercased().hasPrefix("CREATE VIRTUAL") }
@@ -26,7 +40,7 @@ struct SchemaRehearsal {
             if known == nil { try connection.execute(sql) }
         }
         for row in try store.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY") {
-            try connection.run("INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)", row)
+            try connection.run(StoreCreation.entityNumber, row)
         }
         if objects.contains(where: { $0[0].text == Self.statistics }) {
             // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
@@ -39,6 +53,15 @@ struct SchemaRehearsal {
     }
 
     private static let statistics = "sqlite_stat1"
+
+    /// Runs the statements of a copy's program that make its schema.
+    func run(_ statements: [ProgramStatement]) throws {
+        for statement in statements {
+            // The table of the entities' numbers is there already.
+            let isKnown = statement.sql.text == StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY")
+            if !isKnown { try connection.execute(statement.sql.text) }
+        }
+    }
 
     /// Runs the statements of a plan, except those on rows: no other statement reads the time.
     func run(_ plan: InPlacePlan) throws {

@@ -46,15 +46,13 @@ final class EntityWriter {
         var columns: [String] = []
         var attributes: [String: PlacedAttribute] = [:]
         var modelAttributes: [Attribute?] = []
-        for (key, column) in context.destination.attributeColumns(of: entity) {
-            let attribute = context.destination.attribute(key)
-            modelAttributes.append(attribute)
-            if let attribute { attributes[key.property] = PlacedAttribute(attribute, at: columns.count) }
-            columns.append(column.name)
-        }
-        for (_, storage) in context.destination.relationshipStorage(of: entity) {
-            guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = storage else { continue }
-            columns += [column, entityColumn, orderColumn].compactMap { $0 }
+        for (column, key) in context.destination.rowColumns(of: entity) {
+            if let key {
+                let attribute = context.destination.attribute(key)
+                modelAttributes.append(attribute)
+                if let attribute { attributes[key.property] = PlacedAttribute(attribute, at: columns.count) }
+            }
+            columns.append(column)
         }
         self.columns = columns
         self.attributes = KeyTable(attributes)
@@ -65,10 +63,7 @@ final class EntityWriter {
             return attribute.defaultValue.map { Value($0.stored(in: attribute)) } ?? .null
         }
         places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
-        let values = names.indices.map { "?\($0 + 1)" }
-        insertSQL =
-            "INSERT INTO main.\(table.name) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))"
+        insertSQL = RowInsert.sql(into: table.name, columns: columns)
         insert = try context.connection.prepare(insertSQL)
         try insert.bind(number, at: 2)
     }

@@ -211,7 +211,8 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context.sql), in: context)
+        let plan = try RowPlan(
+            MappingSQL(calls.mapping.resolved, in: context.sql), now: context.options.now)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
         associations = current.associations

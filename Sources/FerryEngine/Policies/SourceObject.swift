@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -259,7 +260,7 @@ final class DefaultPolicyRow {
             columns[place] = column.value
             switch column.value {
             case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: place + 4))
-            case .constant(let value): try insert.bind(value, at: place + 4)
+            case .constant(let value): try insert.bind(Value(value), at: place + 4)
             case .evaluated(let evaluator) where evaluator.callsPolicy:
                 policyColumns.append(PolicyColumn(place: place, evaluator: evaluator, attribute: column.attribute))
             case .evaluated(let evaluator):
@@ -277,7 +278,7 @@ final class DefaultPolicyRow {
         switch columns[place] {
         case nil: .null
         case .column(let cell): values.row.value(cell)
-        case .constant(let value): value
+        case .constant(let value): Value(value)
         case .evaluated(let evaluator): Value(try evaluator.value(in: values))
         }
     }
@@ -303,7 +304,7 @@ final class DefaultPolicyRow {
         for index in 0..<changes.count {
             let place = changes.place(at: index)
             switch columns[place] {
-            case .constant(let value): try insert.bind(value, at: place + 4)
+            case .constant(let value): try insert.bind(Value(value), at: place + 4)
             case nil: try insert.bindNull(at: place + 4)
             // Bound anew for each row.
             case .column, .evaluated: break

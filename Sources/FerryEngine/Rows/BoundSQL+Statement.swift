@@ -1,3 +1,6 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
@@ -23,6 +26,36 @@ extension Value {
         case .null: self = .null
         case .stored(let stored): self.init(stored)
         case .now: self = .real(now)
+        }
+    }
+}
+
+extension Value {
+    /// A stored value; nil becomes NULL.
+    init(_ value: DefaultValue?) { self = value.map { Value($0) } ?? .null }
+}
+
+extension Statement {
+    /// Binds the constants, and returns the bindings of each row.
+    func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
+        var bindings: [CellBinding] = []
+        for (index, value) in values.enumerated() {
+            switch value {
+            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: first + index))
+            case .constant(let value): try bind(Value(value), at: first + index)
+            case .evaluated: preconditionFailure("the reader evaluates")
+            }
+        }
+        return bindings
+    }
+
+    func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .integer(let integer): try bind(integer, at: index)
+        case .real(let real): try bind(real, at: index)
+        case .text(let bytes): try bind(text: bytes, at: index)
+        case .blob(let bytes): try bind(blob: bytes, at: index)
         }
     }
 }

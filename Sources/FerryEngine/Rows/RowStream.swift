@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
+internal import FerryPlan
 internal import FerrySQLite
 
 /// The rows of one entity mapping for the writer, range after range.

@@ -18,29 +18,6 @@ package struct ScratchDatabase {
         ([mapping.destination] + mapping.unique).joined(separator: ",") + (mapping.nilIsEqual ? "" : ",")
     }
 
-    static func createAssociation(
-        of mapping: ResolvedEntityMapping, isReversible: Bool, isReadAtOnce: Bool, on connection: Connection
-    ) throws(DatabaseError) {
-        let columns = "element INTEGER, object INTEGER, destination INTEGER"
-        let table: String
-        if mapping.policy != nil {
-            // A policy may associate objects of any entity, and several with one source object.
-            table = "(source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID"
-        } else if mapping.iteration == nil {
-            // Without an iteration a source object has one row, with the source key as rowid.
-            table = "(source INTEGER PRIMARY KEY, \(columns))"
-        } else if isReadAtOnce {
-            // No statement searches for the rows of one source object.
-            table = "(source INTEGER, \(columns))"
-        } else {
-            table = "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"
-        }
-        try connection.execute("CREATE TABLE \(ScratchTables.association(of: mapping)) \(table)")
-        guard isReversible else { return }
-        try connection.execute(
-            "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
-    }
-
     // MARK: Policies
 
     static let policyLookup = "scratch.policy_lookup"
@@ -96,20 +73,6 @@ package struct ScratchDatabase {
             throw FerryError(.internalError, "The scratch database has no lookup \(name).")
         }
         return KeyedHash.Key(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
-    }
-
-    static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
-        try connection.execute(
-            "CREATE TABLE \(ScratchTables.links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)"
-        )
-    }
-
-    /// Creates indexes for the links of one object, which policies read.
-    static func indexLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
-        for column in ["first", "second"] {
-            try connection.execute(
-                "CREATE INDEX scratch.\"\(column)_\(table.name)\" ON \"links_\(table.name)\" (\(column))")
-        }
     }
 
     // MARK: The last unit

@@ -12,12 +12,33 @@ internal import FerryStore
 final class ValueIndexes: MemberIndexes {
     private let layout: StoreLayout
     private let connection: Connection
-    private let now: Double
-    private let onStatement: StatementHook?
+    /// The name under which the connection has the source.
+    private let schema: String
+    private let make: Making
 
-    init(of layout: StoreLayout, on connection: Connection, now: Double) {
-        (self.layout, self.connection, self.now) = (layout, connection, now)
-        onStatement = connection.onStatement
+    private enum Making {
+        case now
+        /// A plan only lists the statements.
+        case listed(Locked<[(table: String, statements: [String])]>)
+    }
+
+    init(of layout: StoreLayout, on connection: Connection) {
+        (self.layout, self.connection, schema, make) = (layout, connection, "source", .now)
+    }
+
+    /// The indexes that the statements of a plan need, for a source that is the connection's main database.
+    init(listedFor layout: StoreLayout, on connection: Connection) {
+        (self.layout, self.connection, schema, make) = (layout, connection, "main", .listed(Locked([])))
+    }
+
+    /// Returns the statements of the indexes that were needed since the last call.
+    func takeListed() -> [String] {
+        guard case .listed(let list) = make else { return [] }
+        return list.withLock { made in
+            let statements = made.flatMap(\.statements)
+            for index in made.indices { made[index].statements = [] }
+            return statements
+        }
     }
 
     func index(
@@ -27,9 +48,17 @@ final class ValueIndexes: MemberIndexes {
         do {
             if mayBeOfSource, let column = try indexedColumn(of: entity, at: paths) { return .column(column) }
             let table = "members_of_\(name)"
-            let isMade = try connection.integer(
-                "SELECT 1 FROM scratch.sqlite_master WHERE type = 'index' AND tbl_name = ?", [.text(table)])
-            if isMade == nil { try make(table, of: entity, by: paths) }
+            switch make {
+            case .now:
+                let isMade = try connection.integer(
+                    "SELECT 1 FROM scratch.sqlite_master WHERE type = 'index' AND tbl_name = ?", [.text(table)])
+                if isMade == nil { try run(try statements(making: table, of: entity, by: paths)) }
+            case .listed(let list):
+                let statements = try statements(making: table, of: entity, by: paths)
+                list.withLock { made in
+                    if !made.contains(where: { $0.table == table }) { made.append((table, statements)) }
+                }
+            }
             return .table("scratch.\(Connection.quoted(table))")
         } catch let error as FerryError {
             throw error
@@ -47,27 +76,21 @@ final class ValueIndexes: MemberIndexes {
         else { return nil }
         let found = try connection.integer(
             """
-            SELECT 1 FROM pragma_index_list(?1, 'source') AS i WHERE NOT i.partial AND EXISTS (
-                SELECT 1 FROM pragma_index_xinfo(i.name, 'source')
+            SELECT 1 FROM pragma_index_list(?1, ?3) AS i WHERE NOT i.partial AND EXISTS (
+                SELECT 1 FROM pragma_index_xinfo(i.name, ?3)
                 WHERE seqno = 0 AND name = ?2 COLLATE NOCASE AND coll = 'BINARY')
             """,
-            [.text(try layout.knownTable(of: entity, in: "source")), .text(column.name)])
+            [.text(try layout.knownTable(of: entity, in: "source")), .text(column.name), .text(schema)])
         return found == nil ? nil : column.name
     }
 
-    private func make(_ table: String, of entity: String, by paths: [ResolvedPath]) throws {
-        let shown = connection.onStatement
-        connection.onStatement = onStatement
-        defer { connection.onStatement = shown }
+    private func run(_ statements: [String]) throws {
+        func run() throws { for statement in statements { try connection.execute(statement) } }
         // A statement may be made within a unit, which then writes the index too.
-        if connection.isInTransaction {
-            try fill(table, of: entity, by: paths)
-        } else {
-            try connection.transaction { try fill(table, of: entity, by: paths) }
-        }
+        if connection.isInTransaction { try run() } else { try connection.transaction { try run() } }
     }
 
-    private func fill(_ table: String, of entity: String, by paths: [ResolvedPath]) throws {
+    private func statements(making table: String, of entity: String, by paths: [ResolvedPath]) throws -> [String] {
         var scope = SourceScope(
             ExpressionScope(model: layout.model, entity: entity),
             from: "source.\(try layout.knownTable(of: entity, in: "source")) AS s", of: layout)
@@ -78,18 +101,18 @@ final class ValueIndexes: MemberIndexes {
             values.append("\(try scope.column(path)) AS v\(place)")
         }
         scope.require("s.Z_ENT = \(try layout.knownNumber(of: entity, in: "source"))")
-        // The columns of such a table have the affinities of the source's columns, so that they compare like these.
-        try connection.execute(
+        let columns = paths.indices.map { "v\($0)" } + ["member"]
+        return [
+            // The columns of such a table have the affinities of the source's columns, so that they compare like these.
             """
             CREATE TABLE scratch.\(Connection.quoted(table)) AS
             SELECT \(values.joined(separator: ", ")), s.Z_PK AS member FROM \(scope.from)\(scope.where)
-            """)
-        let columns = paths.indices.map { "v\($0)" } + ["member"]
-        try connection.execute(
+            """,
             """
             CREATE INDEX scratch.\(Connection.quoted("index_\(table)")) ON \(Connection.quoted(table)) \
             (\(columns.joined(separator: ", ")))
-            """)
+            """,
+        ]
     }
 }
 

@@ -1,3 +1,4 @@
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 package import FerryStore
@@ -34,6 +35,14 @@ package struct StepOperation: Sendable, Equatable {
     package let unit: String
     /// The known number of rows that the operation reads.
     package let rows: Int64?
+
+    package var phase: Phase {
+        switch work {
+        case .rows: .rows
+        case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
+        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger: .indexes
+        }
+    }
 
     private init(_ work: Work, _ unit: String, rows: Int64? = nil) {
         (self.work, self.unit, self.rows) = (work, unit, rows)

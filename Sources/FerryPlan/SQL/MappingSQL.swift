@@ -134,12 +134,7 @@ package struct MappingSQL {
 
     /// The INSERT of one row with bound values: key, entity number, version, then the columns.
     package func insert(columns: [String]) throws(FerryError) -> String {
-        let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
-        let values = names.indices.map { "?\($0 + 1)" }
-        return """
-            INSERT INTO main.\(try step.destinationTable(of: mapping)) (\(names.joined(separator: ", ")))
-            VALUES (\(values.joined(separator: ", ")))
-            """
+        RowInsert.sql(into: try step.destinationTable(of: mapping), columns: columns)
     }
 
     package func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
@@ -209,6 +204,12 @@ package struct MappingSQL {
 }
 
 extension MappingSQL {
+    /// The function that finds or creates the object of a row.
+    package var findFunction: String { "ferry_find_\(mapping.position)" }
+
+    /// The virtual table of new objects whose rows are not yet written.
+    package var newObjects: String { "ferry_fresh_\(mapping.position)" }
+
     /// Reads the rows of the range in order and calls a function for each.
     ///
     /// The function takes the source key, the number and the key of the element, and the values of `unique`. With

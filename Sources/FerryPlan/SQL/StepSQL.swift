@@ -12,13 +12,14 @@ package struct StepSQL {
     package let program: StepProgram
     /// The indexes of the run; nil if statements must do without.
     package let indexes: (any MemberIndexes)?
+    package let joinForms: JoinForms
 
     package init(
         _ plan: StepPlan, source: StoreLayout, destination: StoreLayout, program: StepProgram,
-        indexes: (any MemberIndexes)?
+        indexes: (any MemberIndexes)?, joinForms: JoinForms = JoinForms()
     ) {
         (self.plan, self.source, self.destination) = (plan, source, destination)
-        (self.program, self.indexes) = (program, indexes)
+        (self.program, self.indexes, self.joinForms) = (program, indexes, joinForms)
     }
 
     package var hasPolicies: Bool { plan.resolved.hasPolicies }

@@ -301,29 +301,37 @@ package struct AppTable: Sendable, Hashable {
 }
 
 extension AppObjects {
+    /// The statements that drop what the caller names.
+    package var dropStatements: [String] { objectsToDrop.map(Self.dropping) + columnsToDrop }
+
     package func drop(on connection: Connection) throws(DatabaseError) {
-        // DROP TABLE also drops indexes and triggers, so these are dropped first.
-        let order = ["trigger", "index", "view", "table", "virtual table"]
-        for type in order {
-            for object in dropped where object.type == type {
-                let name = Connection.quoted(object.name)
-                guard type == "virtual table" else {
-                    try connection.execute("DROP \(type.uppercased()) \(name)")
-                    continue
-                }
-                do {
-                    try connection.execute("DROP TABLE \(name)")
-                } catch {
-                    // Its module, or a dependency of the module, is missing, so SQLite cannot drop the virtual table.
-                    try remove(object, on: connection)
-                }
+        for object in objectsToDrop {
+            do {
+                try connection.execute(Self.dropping(object))
+            } catch {
+                guard object.type == "virtual table" else { throw error }
+                // Its module, or a dependency of the module, is missing, so SQLite cannot drop the virtual table.
+                try remove(object, on: connection)
             }
         }
-        // The objects that name these columns are dropped by now.
-        for column in droppedColumns {
-            try connection.execute(
-                "ALTER TABLE \(Connection.quoted(column.table)) DROP COLUMN \(Connection.quoted(column.name))")
+        for statement in columnsToDrop { try connection.execute(statement) }
+    }
+
+    /// DROP TABLE also drops indexes and triggers, so these come first.
+    private var objectsToDrop: [Object] {
+        ["trigger", "index", "view", "table", "virtual table"].flatMap { type in dropped.filter { $0.type == type } }
+    }
+
+    /// The objects that name these columns are dropped before.
+    private var columnsToDrop: [String] {
+        droppedColumns.map {
+            "ALTER TABLE \(Connection.quoted($0.table)) DROP COLUMN \(Connection.quoted($0.name))"
         }
+    }
+
+    private static func dropping(_ object: Object) -> String {
+        let type = object.type == "virtual table" ? "table" : object.type
+        return "DROP \(type.uppercased()) \(Connection.quoted(object.name))"
     }
 
     private func remove(_ object: Object, on connection: Connection) throws(DatabaseError) {

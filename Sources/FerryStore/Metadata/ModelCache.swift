@@ -72,13 +72,18 @@ package enum ModelCache {
     /// - Throws: ``DatabaseError``, and errors of the archiver except `unsupported`.
     @discardableResult
     package static func write(_ model: ManagedObjectModel, on connection: Connection) throws -> Bool {
-        let table = SQLName.quoted("main", "Z_MODELCACHE")
-        try connection.execute("DELETE FROM \(table)")
+        try connection.execute(writing[0])
         guard let archive = try archive(of: model) else { return false }
         let content = deflated(archive)
-        try connection.run("INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(content)])
+        try connection.run(writing[1], [.blob(content)])
         return true
     }
+
+    /// The statements that replace the cached model; the second one is bound with its archive.
+    package static let writing = [
+        "DELETE FROM \(SQLName.quoted("main", "Z_MODELCACHE"))",
+        "INSERT INTO \(SQLName.quoted("main", "Z_MODELCACHE")) (Z_CONTENT) VALUES (?)",
+    ]
 
     /// Returns the keyed archive for ``write(_:on:)``, not deflated; nil if the model has no archived form.
     package static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {

@@ -116,11 +116,12 @@ package struct StoreMetadata: Sendable, Hashable {
     }
 
     package func write(to connection: Connection) throws(DatabaseError) {
-        let table = SQLName.quoted("main", "Z_METADATA")
-        try connection.run(
-            "INSERT OR REPLACE INTO \(table) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (?, ?, ?)",
-            [.integer(version), .text(uuid), .blob(encodedProperties)])
+        try connection.run(Self.writing, [.integer(version), .text(uuid), .blob(encodedProperties)])
     }
+
+    /// Writes the metadata of a store, bound with version, UUID and properties.
+    package static let writing =
+        "INSERT OR REPLACE INTO \(SQLName.quoted("main", "Z_METADATA")) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (?, ?, ?)"
 
     /// The bytes of `Z_PLIST`; equal metadata give equal bytes.
     package var encodedProperties: [UInt8] { PropertyTree.dictionary(properties).binary }

@@ -1,9 +1,7 @@
-internal import FerryBase
-internal import FerryExpression
+package import FerryBase
+package import FerryExpression
 internal import FerryMapping
-internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
+package import FerryModel
 internal import FerryStore
 
 /// The statement that reads the source objects of one entity mapping for Swift, and the cells of the packed row.
@@ -11,57 +9,62 @@ internal import FerryStore
 /// A row has four fixed cells, then unchanged columns, then, if the filter holds, evaluated expressions. With a
 /// migration policy, the reader evaluates only expressions that neither call the policy nor fail; the writer evaluates
 /// the others on demand. That row has all source attributes, and its first cells are the statement's columns.
-struct RowPlan {
-    static let keyCell = 0
-    static let versionCell = 1
-    static let ordinalCell = 2
-    static let elementKeyCell = 3
+package struct RowPlan {
+    package static let keyCell = 0
+    package static let versionCell = 1
+    package static let ordinalCell = 2
+    package static let elementKeyCell = 3
 
-    struct DestinationColumn {
-        var name: String
+    package struct DestinationColumn {
+        package var name: String
         /// The value, by cells of the packed row.
-        var value: RowValue
+        package var value: RowValue
         /// Nil for a column of a relationship.
-        var attribute: Attribute?
+        package var attribute: Attribute?
         /// The cell of an expression that the reader evaluates ahead, which may be missing.
-        var cell: Int?
+        package var cell: Int?
     }
 
-    let sql: BoundSQL
-    /// The largest value that is read with its row; larger with a policy, which holds its values.
-    let largestValue: Int
+    package let sql: BoundSQL
     /// The packed columns of the statement, in the order of their cells.
-    let packed: [Int32]
+    package let packed: [Int32]
     /// The expressions that the reader evaluates, in the order of the cells after them.
-    let evaluated: [RowEvaluator]
+    package let evaluated: [RowEvaluator]
     /// Whether the cell of a failing expression stays missing.
-    let mayMiss: Bool
+    package let mayMiss: Bool
     /// The filter, by columns of the statement.
-    let filter: RowEvaluator?
-    let skipsInvalid: Bool
+    package let filter: RowEvaluator?
+    package let skipsInvalid: Bool
     /// Whether each source object is one row, so that rows come in the order of their keys.
-    let isOneRowPerKey: Bool
+    package let isOneRowPerKey: Bool
     /// The destination columns: attributes, then foreign keys.
-    let columns: [DestinationColumn]
-    let uniqueValues: [RowValue]
+    package let columns: [DestinationColumn]
+    package let uniqueValues: [RowValue]
     /// The cells of the source attributes, if the row has all of them.
-    let attributes: [(attribute: Attribute, cell: Int)]
+    package let attributes: [(attribute: Attribute, cell: Int)]
 
-    var cellCount: Int { packed.count + evaluated.count }
+    package var cellCount: Int { packed.count + evaluated.count }
 
-    init(_ sql: MappingSQL, in context: StepContext) throws {
-        let (mapping, now) = (sql.mapping, context.options.now)
+    /// - Parameters:
+    ///   - sql: The statements of the entity mapping.
+    ///   - now: The run's fixed time, in seconds since 2001-01-01 UTC.
+    /// - Throws: ``FerryError`` for an expression that cannot be evaluated.
+    package init(_ sql: MappingSQL, now: Double) throws(FerryError) {
+        let (mapping, step) = (sql.mapping, sql.step)
         mayMiss = mapping.policy != nil
-        largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
         var scope = try sql.scope(filtered: false)
         // A JSON element has an ordinal, a related object a key; NULL takes the place of a missing one.
         let ordinal = scope.jsonElements == nil ? nil : scope.elementOrder
         let fixed = ["s.Z_PK", "s.Z_OPT", ordinal ?? "NULL AS ordinal", scope.elementKey ?? "NULL AS element"]
         for column in fixed { _ = scope.select(column) }
-        filter = try mapping.filter.map { try sql.rowCondition($0, in: &scope, now: now) }
+        if let condition = mapping.filter {
+            filter = try sql.rowCondition(condition, in: &scope, now: now)
+        } else {
+            filter = nil
+        }
         var columns: [DestinationColumn] = []
         var ahead: [Int: RowEvaluator] = [:]
-        for column in context.program.columns[mapping.position] {
+        for column in step.program.columns[mapping.position] {
             let value = try sql.rowValue(of: column.source, in: &scope, now: now)
             if mayMiss, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this one is for the reader's.
@@ -71,15 +74,15 @@ struct RowPlan {
             }
             columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
-        for (assignment, contribution) in context.program.inline(of: mapping) {
+        for (assignment, contribution) in step.program.inline(of: mapping) {
             for (column, value) in try sql.keys(of: assignment, contribution, in: &scope) {
                 columns.append(DestinationColumn(name: column, value: .column(scope.select(value.sql))))
             }
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
         if mayMiss {
-            for (key, column) in context.source.attributeColumns(of: mapping.source) {
-                guard let attribute = context.source.attribute(key) else { continue }
+            for (key, column) in step.source.attributeColumns(of: mapping.source) {
+                guard let attribute = step.source.attribute(key) else { continue }
                 attributes.append((attribute, scope.select("s.\(column.name)")))
             }
         }
@@ -105,7 +108,7 @@ struct RowPlan {
         self.evaluated = evaluated
         self.columns = columns
         uniqueValues = mapping.unique.map { name in
-            columns.first { $0.attribute?.name == name }?.value ?? .constant(.null)
+            columns.first { $0.attribute?.name == name }?.value ?? .constant(nil)
         }
         skipsInvalid = mapping.iteration?.skipsInvalid ?? false
         isOneRowPerKey = mapping.iteration == nil
@@ -119,9 +122,11 @@ struct RowPlan {
 
 extension MappingSQL {
     /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
-    func rowValue(of source: ColumnSource, in scope: inout SourceScope, now: Double) throws(FerryError) -> RowValue {
+    package func rowValue(of source: ColumnSource, in scope: inout SourceScope, now: Double) throws(FerryError)
+        -> RowValue
+    {
         switch source {
-        case .constant(let value): return .constant(Value(value))
+        case .constant(let value): return .constant(value)
         case .column: break
         case .expression(let expression):
             let evaluator = try placed { () throws(FerryError) -> RowEvaluator? in
@@ -134,7 +139,7 @@ extension MappingSQL {
     }
 
     /// A filter for evaluation in Swift.
-    func rowCondition(_ predicate: Predicate, in scope: inout SourceScope, now: Double) throws(FerryError)
+    package func rowCondition(_ predicate: Predicate, in scope: inout SourceScope, now: Double) throws(FerryError)
         -> RowEvaluator
     {
         try placed { () throws(FerryError) in
@@ -145,34 +150,10 @@ extension MappingSQL {
 }
 
 /// A destination column's value in a packed row.
-enum RowValue {
+package enum RowValue {
     /// An unchanged value: a column of the statement, or a cell of the packed row.
     case column(Int)
     case evaluated(RowEvaluator)
-    case constant(Value)
-}
-
-extension Statement {
-    /// Binds the constants, and returns the bindings of each row.
-    func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
-        var bindings: [CellBinding] = []
-        for (index, value) in values.enumerated() {
-            switch value {
-            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: first + index))
-            case .constant(let value): try bind(value, at: first + index)
-            case .evaluated: preconditionFailure("the reader evaluates")
-            }
-        }
-        return bindings
-    }
-
-    func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
-        switch value {
-        case .null: try bindNull(at: index)
-        case .integer(let integer): try bind(integer, at: index)
-        case .real(let real): try bind(real, at: index)
-        case .text(let bytes): try bind(text: bytes, at: index)
-        case .blob(let bytes): try bind(blob: bytes, at: index)
-        }
-    }
+    /// One stored value for all rows; nil for NULL.
+    case constant(DefaultValue?)
 }

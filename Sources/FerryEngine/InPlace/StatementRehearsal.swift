@@ -1,0 +1,102 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+package import FerryPlan
+package import FerrySQLite
+internal import FerryStore
+
+/// Lists the statements of the steps of a plan, one after another, on a store's schema in memory.
+///
+/// No step runs: only what changes the schema does, since the next step starts from it.
+package struct StatementRehearsal {
+    private var schema: SchemaRehearsal
+    private let hasModelCache: Bool
+    private let hasModel: Bool
+
+    /// - Parameter store: The store, as the main database.
+    /// - Throws: ``DatabaseError`` if the schema needs a module or a collation of the app.
+    package init(of store: Connection) throws {
+        schema = try SchemaRehearsal(of: store)
+        hasModelCache = try ModelCache.hasTable(store)
+        hasModel = try ModelCache.hasModel(store)
+    }
+
+    private var connection: Connection { schema.connection }
+
+    /// Lists the statements of the next step, and brings the schema to its end.
+    ///
+    /// - Parameters:
+    ///   - step: The step, which starts from the present schema.
+    ///   - dropping: The names of the app's objects that the run drops.
+    /// - Returns: The statements.
+    /// - Throws: ``FerryError`` if the step cannot run on this schema, ``DatabaseError`` if SQLite cannot make it.
+    package mutating func statements(of step: StepPlan, dropping: Set<String>) throws -> StepStatements {
+        switch step.mode {
+        case .none: StepStatements()
+        case .inPlace: try inPlace(step, dropping: dropping)
+        case .copy: try copied(step, dropping: dropping)
+        }
+    }
+
+    // MARK: In place
+
+    private func inPlace(_ step: StepPlan, dropping: Set<String>) throws -> StepStatements {
+        var statements = StepStatements()
+        if !dropping.isEmpty {
+            let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+            let destination = try StoreLayout.canonical(
+                for: step.resolved.destination.model, foundTriggers: .of(source))
+            try drop(
+                AppObjects(of: source, into: destination, on: connection, dropping: dropping, inPlace: true),
+                &statements)
+        }
+        guard let plan = try InPlacePlanning(step, on: connection).statements() else {
+            return try step.parts.reduce(statements) { try $0 + inPlace($1, dropping: []) }
+        }
+        statements.add(plan.statements)
+        statements.addMetadata(hasModel: hasModel, .rows)
+        statements.add(plan.closing)
+        try schema.run(plan)
+        return statements
+    }
+
+    private func drop(_ objects: AppObjects, _ statements: inout StepStatements) throws {
+        statements.add(texts: objects.dropStatements, .rows, "objects of the app that the run drops")
+        try objects.drop(on: connection)
+    }
+
+    // MARK: Copies
+
+    private mutating func copied(_ step: StepPlan, dropping: Set<String>) throws -> StepStatements {
+        let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
+        let program = try StepProgram(step, source: source, destination: destination)
+        let indexes = ValueIndexes(listedFor: source, on: connection)
+        let sql = StepSQL(
+            step, source: source, destination: destination, program: program, indexes: indexes,
+            joinForms: try JoinForms(of: program, destination, on: connection, schema: "main"))
+        let part = step.partInPlace
+        let appObjects = try AppObjects(
+            of: source, into: destination, on: connection, dropping: dropping, inPlace: part != nil)
+        if let refusal = appObjects.refusals.first { throw refusal }
+        var statements = StepStatements()
+        var closing: [InPlaceStatement] = []
+        if let part {
+            if !dropping.isEmpty { try drop(appObjects, &statements) }
+            let plan = try InPlacePlanning(part, on: connection).statements(leaving: nil)
+            statements.add(plan.statements)
+            statements.addMetadata(hasModel: hasModel, .rows)
+            closing = plan.closing
+            try schema.run(plan)
+        } else {
+            statements.addTables(of: sql, hasModelCache: hasModelCache)
+            statements.addMetadata(hasModel: hasModel, nil)
+        }
+        statements.addScratch(of: sql)
+        try statements.addOperations(of: sql, part == nil ? appObjects : nil, indexes: indexes.takeListed)
+        if part == nil { schema = try SchemaRehearsal(of: destination, numbersOf: schema) }
+        try schema.run(statements.groups.flatMap(\.statements).filter { $0.form == .schema })
+        statements.add(closing)
+        return statements
+    }
+}

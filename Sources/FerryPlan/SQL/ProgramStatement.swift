@@ -1,0 +1,179 @@
+package import FerryBase
+package import FerryMapping
+internal import FerryModel
+package import FerryStore
+
+/// A statement of a copied step's program.
+package struct ProgramStatement: Sendable, Hashable {
+    package enum Form: Sendable, Hashable {
+        /// In one unit.
+        case once
+        /// As ``once``, and it makes a part of the new store's schema.
+        case schema
+        /// In chunks of the keys of a table, named as in SQL.
+        case chunks(over: String)
+        /// It reads rows for Swift, or writes a row that comes from there.
+        case rows
+    }
+
+    package let sql: BoundSQL
+    package let form: Form
+
+    package var isInChunks: Bool { if case .chunks = form { true } else { false } }
+
+    init(_ sql: BoundSQL, _ form: Form) { (self.sql, self.form) = (sql, form) }
+
+    init(_ text: String, _ form: Form) { self.init(BoundSQL(text), form) }
+}
+
+/// The join tables of the source whose form allows a faster copy of their links.
+package struct JoinForms: Sendable {
+    /// The new store's tables whose rows SQLite may copy as whole records.
+    package var copiedWhole: Set<String>
+    /// Those of them whose index the source has too: filled together with its table, it needs no sorting.
+    package var copiedWithIndex: Set<String>
+
+    package init(copiedWhole: Set<String> = [], copiedWithIndex: Set<String> = []) {
+        (self.copiedWhole, self.copiedWithIndex) = (copiedWhole, copiedWithIndex)
+    }
+}
+
+extension StepSQL {
+    /// The statements of an operation, in their order; none for what only a store or a policy can tell.
+    ///
+    /// - Parameters:
+    ///   - operation: An operation of ``program``.
+    ///   - policies: The effects of the policies, which have run.
+    /// - Returns: The statements; the app's objects are those of ``AppObjectStatements``.
+    /// - Throws: ``FerryError`` for an expression or a rule that cannot be a statement.
+    package func statements(
+        of operation: StepOperation, policies: PolicyEvidence = PolicyEvidence()
+    ) throws(FerryError) -> [ProgramStatement] {
+        let relationships = program.relationships
+        switch operation.work {
+        case .rows(let positions):
+            var statements: [ProgramStatement] = []
+            for position in positions { statements += try rows(of: position) }
+            return statements
+        case .copyLinks(let table, let origin): return copyLinks(table, from: origin)
+        case .linkAtOnce(let place):
+            var statements: [ProgramStatement] = []
+            for contribution in relationships[place].contributions {
+                guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { continue }
+                statements.append(ProgramStatement(sql, .once))
+            }
+            return statements
+        case .link(let place, let index):
+            let contribution = relationships[place].contributions[index]
+            guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { return [] }
+            return [ProgramStatement(sql, .chunks(over: "source.\(try sourceTable(of: contribution.mapping))"))]
+        case .settle(let place):
+            return try SettlingStatements(self, relationships[place], policies: policies).statements()
+                .map { ProgramStatement($0, .once) }
+        case .positions(_, let table, let column, let order):
+            return [ProgramStatement(OrderKeys.settle(order, of: table, among: column), .once)]
+        case .fillGathered(let table):
+            return [ProgramStatement(GatheredLinks(self).statement(filling: table), .once)]
+        case .index(let index): return [ProgramStatement(index.sql, .schema)]
+        case .rTree(let tree):
+            return [
+                ProgramStatement(tree.sql, .schema), ProgramStatement(tree.fill, .chunks(over: "main.\(tree.table)")),
+            ]
+        case .highestKeys: return [ProgramStatement(Self.highestKey, .once)]
+        case .derived(let value): return [ProgramStatement(value.update, .chunks(over: "main.\(value.table)"))]
+        case .trigger(let trigger): return [ProgramStatement(trigger.sql, .schema)]
+        case .policies, .appObjects: return []
+        }
+    }
+
+    /// What an operation works on, for progress; nil if that is no single thing.
+    package func subject(of operation: StepOperation) -> String? {
+        switch operation.work {
+        case .rows(let positions):
+            positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
+        case .copyLinks(let table, _), .fillGathered(let table): table.name
+        case .linkAtOnce(let place), .link(let place, _), .settle(let place):
+            program.relationships[place].declared.title
+        case .positions(let key, _, _, _): key.title
+        case .index(let index): index.name
+        case .rTree(let tree): tree.name
+        case .derived(let value): value.attribute.title
+        case .trigger(let trigger): trigger.name
+        case .policies, .highestKeys, .appObjects: nil
+        }
+    }
+
+    /// Sets `Z_MAX` of a root entity, bound with its number.
+    package static let highestKey = "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?"
+
+    /// Copies a join table of the source that holds the same links, column by column.
+    private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> [ProgramStatement] {
+        guard joinForms.copiedWhole.contains(table.name) else {
+            // The statement reads rows in the order of the new primary key.
+            let sorted = """
+                INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
+                SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
+                ORDER BY \(origin.firstColumn), \(origin.secondColumn)
+                """
+            return [ProgramStatement(sorted, .once)]
+        }
+        // SQLite copies whole records only in this form: all columns, no ORDER BY, into an empty table.
+        let whole = "INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)"
+        let isWithIndex = joinForms.copiedWithIndex.contains(table.name)
+        return (isWithIndex ? [ProgramStatement(table.index.sql, .schema)] : []) + [ProgramStatement(whole, .once)]
+    }
+
+    // MARK: Rows
+
+    /// The statements that carry the rows of an entity mapping, by its executor.
+    private func rows(of position: Int) throws(FerryError) -> [ProgramStatement] {
+        let plans = plan.partitions.flatMap(\.entityMappings)
+        guard let plan = plans.first(where: { $0.mapping.position == position }) else { return [] }
+        let (mapping, sql) = (plan.mapping, MappingSQL(plan.mapping, in: self))
+        let isAssociated = program.keys[position].association != .none
+        let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
+        if mapping.policy == nil, plan.executor == .set {
+            guard mapping.unique.isEmpty else {
+                return [
+                    ProgramStatement(
+                        try sql.find(by: sql.findFunction, associates: isAssociated), chunks),
+                    ProgramStatement(try sql.newObjectRows(from: sql.newObjects), chunks),
+                ]
+            }
+            let associations = isAssociated ? [ProgramStatement(try sql.associations(), chunks)] : []
+            return associations + [ProgramStatement(try sql.rows(), chunks)]
+        }
+        let rows = try RowPlan(sql, now: 0)
+        let columns =
+            mapping.policy == nil
+            ? rows.columns.map(\.name) : destination.rowColumns(of: mapping.destination).map(\.name)
+        let association = isAssociated && mapping.policy == nil ? [ScratchTables.associatedRow(of: mapping)] : []
+        return [ProgramStatement(rows.sql, .rows)]
+            + (association + [try sql.insert(columns: columns)]).map { ProgramStatement($0, .rows) }
+    }
+}
+
+extension StoreLayout {
+    /// The columns of an entity's objects with the attributes that they store: attributes, then foreign keys with their
+    /// entity and order columns.
+    package func rowColumns(of entity: String) -> [(name: String, attribute: PropertyKey?)] {
+        var columns: [(name: String, attribute: PropertyKey?)] = attributeColumns(of: entity).map { ($1.name, $0) }
+        for (_, storage) in relationshipStorage(of: entity) {
+            guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = storage else { continue }
+            columns += [column, entityColumn, orderColumn].compactMap { $0 }.map { ($0, nil) }
+        }
+        return columns
+    }
+}
+
+/// The INSERT of one row with bound values: key, entity number, version, then the columns.
+package enum RowInsert {
+    package static func sql(into table: String, columns: [String]) -> String {
+        let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
+        let values = names.indices.map { "?\($0 + 1)" }
+        return """
+            INSERT INTO main.\(table) (\(names.joined(separator: ", ")))
+            VALUES (\(values.joined(separator: ", ")))
+            """
+    }
+}

@@ -1,0 +1,108 @@
+package import FerryBase
+internal import FerryMapping
+package import FerryStore
+
+/// The statements of a step, in the order in which they run: what a plan shows of its programs.
+///
+/// Statements that only certain rows need are missing: for a value that is too large for its chunk, for a damaged row,
+/// and those that a policy runs by itself.
+package struct StepStatements: Sendable {
+    /// Statements with one purpose.
+    package struct Group: Sendable {
+        /// Nil for the statements that make the tables.
+        package var phase: Phase?
+        package var reason: String?
+        package var statements: [ProgramStatement]
+    }
+
+    package private(set) var groups: [Group] = []
+
+    package init() {}
+
+    package mutating func add(_ statements: [ProgramStatement], _ phase: Phase?, _ reason: String?) {
+        guard !statements.isEmpty else { return }
+        if let last = groups.indices.last, groups[last].phase == phase, groups[last].reason == reason {
+            groups[last].statements += statements
+        } else {
+            groups.append(Group(phase: phase, reason: reason, statements: statements))
+        }
+    }
+
+    package mutating func add(texts: [String], _ phase: Phase?, _ reason: String?) {
+        add(texts.map { ProgramStatement($0, .once) }, phase, reason)
+    }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        for group in other.groups { sum.add(group.statements, group.phase, group.reason) }
+        return sum
+    }
+
+    // MARK: In place
+
+    /// Adds statements of a step in place, each under its reason.
+    package mutating func add(_ statements: [InPlaceStatement]) {
+        for statement in statements { add([ProgramStatement(statement.sql, .once)], .rows, statement.reason) }
+    }
+
+    /// Adds the statements that write the version and the model of the new store.
+    package mutating func addMetadata(hasModel: Bool, _ phase: Phase?) {
+        add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
+    }
+
+    // MARK: Copies
+
+    /// Adds the statements that make a new store's tables, and the associations and links in scratch.
+    package mutating func addTables(of sql: StepSQL, hasModelCache: Bool) {
+        add(
+            StoreCreation.tables(of: sql.destination, hasModelCache: hasModelCache).map {
+                ProgramStatement($0, .schema)
+            },
+            nil, nil)
+        add(texts: [StoreCreation.entityNumber], nil, nil)
+    }
+
+    package mutating func addScratch(of sql: StepSQL) {
+        add(texts: ScratchTables.creation(for: sql.program, of: sql.plan.resolved), nil, "associations and links")
+    }
+
+    /// Adds the statements of each operation of a program, in their order.
+    ///
+    /// - Parameters:
+    ///   - sql: The statements of the step.
+    ///   - appObjects: The app's objects; nil if they are in the new store already.
+    ///   - indexes: Takes the statements of the indexes in scratch that the operation needs.
+    /// - Throws: ``FerryError`` for a rule that cannot be a statement.
+    package mutating func addOperations(
+        of sql: StepSQL, _ appObjects: AppObjects?, indexes: () -> [String]
+    ) throws(FerryError) {
+        for operation in sql.program.operations {
+            var statements = try sql.statements(of: operation)
+            if case .appObjects = operation.work, let appObjects {
+                statements = try AppObjectStatements(appObjects, in: sql).all()
+            }
+            add(texts: indexes(), operation.phase, "values by which objects are found")
+            add(statements, operation.phase, sql.reason(of: operation))
+        }
+        add(appObjects?.triggers.map { ProgramStatement($0.sql, .schema) } ?? [], .indexes, "the app's triggers")
+    }
+}
+
+extension StepSQL {
+    /// What an operation does, as a heading of its statements.
+    fileprivate func reason(of operation: StepOperation) -> String {
+        let subject = subject(of: operation) ?? ""
+        return switch operation.work {
+        case .rows: "rows of \(subject)"
+        case .copyLinks, .fillGathered: "links in \(subject)"
+        case .linkAtOnce, .link: "links of \(subject)"
+        case .settle, .positions: "other sides and positions of \(subject)"
+        case .policies: "policies"
+        case .index, .rTree: "indexes"
+        case .highestKeys: "highest keys"
+        case .appObjects: "objects of the app, history and CloudKit records"
+        case .derived: "derived values of \(subject)"
+        case .trigger: "triggers"
+        }
+    }
+}
