@@ -65,5 +65,13 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
     }
 }
 
+extension ProgressUpdate: CustomStringConvertible {
+    public var description: String {
+        let of = total.map { " of \($0.grouped)" } ?? ""
+        let part = fraction.map { " (\(Int($0 * 100)) % of all)" } ?? ""
+        return "\(phase)" + (subject.map { " of \($0)" } ?? "") + ": \(done.grouped)\(of)\(part)"
+    }
+}
+
 /// Receives progress on the working thread.
 public typealias ProgressHook = @Sendable (ProgressUpdate) -> Void

@@ -16,14 +16,17 @@ struct InPlaceCaseTests {
             store: URL(fileURLWithPath: store),
             models: ["Model 1", "Model 2"].map {
                 .url(URL(fileURLWithPath: "\(testCase.path)/\($0).xcdatamodel"))
-            }, mappings: [.url(URL(fileURLWithPath: testCase.mapping))])
+            }, mappings: [URL(fileURLWithPath: testCase.mapping)])
     }
 
     private static func configuration(_ output: String?, _ executor: ExecutorChoice) -> Configuration {
-        Configuration(
-            target: "Model 2", output: output.map { URL(fileURLWithPath: $0) }, executor: executor,
-            takesSnapshot: false,
-            now: { Date(timeIntervalSinceReferenceDate: Case.now) })
+        Configuration {
+            $0.target = "Model 2"
+            $0.output = output.map { URL(fileURLWithPath: $0) }
+            $0.executor = executor
+            $0.takesSnapshot = false
+            $0.now = { Date(timeIntervalSinceReferenceDate: Case.now) }
+        }
     }
 
     @Test("Give the rows of a copy, and one store in both places")

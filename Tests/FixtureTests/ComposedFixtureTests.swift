@@ -69,9 +69,12 @@ struct ComposedFixtureTests {
         var dumps: [String] = []
         for composes in [true, false] {
             let output = family.folder.file("composes-\(composes).sqlite")
-            var configuration = Configuration(
-                target: chain.target, output: URL(fileURLWithPath: output), composes: composes,
-                now: { Date(timeIntervalSinceReferenceDate: 700_000_000) })
+            var configuration = Configuration {
+                $0.target = chain.target
+                $0.output = URL(fileURLWithPath: output)
+                $0.composes = composes
+                $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
+            }
             // Passes every version in turn, unless mapping models determine the chain.
             if chain.mappings.isEmpty { configuration.chain = .versions(catalog.names(to: target)) }
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
@@ -89,7 +92,7 @@ struct ComposedFixtureTests {
         let output = family.folder.file("New.sqlite")
         let catalog = try ModelCatalog(paths: [family.folder.file("zmessaging.xcdatamodeld")])
         let target = try #require(catalog.currentVersion())
-        var configuration = Configuration(output: URL(fileURLWithPath: output))
+        var configuration = Configuration { $0.output = URL(fileURLWithPath: output) }
         configuration.chain = .versions(catalog.names(to: target))
         configuration.joinTables = StoreLayout.saidJoins(of: target.model)
         let report = try migrator.migrate(configuration)

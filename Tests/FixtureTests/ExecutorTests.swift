@@ -48,9 +48,14 @@ struct ExecutorTests {
                 let family = try Family(chain.family)
                 let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)
                 let report = try migrator.migrate(
-                    Configuration(
-                        target: chain.target, chunkSize: chunkSize, executor: executor, verify: .quick,
-                        takesSnapshot: false, now: { Date(timeIntervalSinceReferenceDate: 700_000_000) }))
+                    Configuration {
+                        $0.target = chain.target
+                        $0.chunkSize = chunkSize
+                        $0.executor = executor
+                        $0.verify = .quick
+                        $0.takesSnapshot = false
+                        $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
+                    })
                 #expect(Set(report.entityMappings.map(\.executor.rawValue)) == [executor.rawValue])
                 digests.insert(try DatabaseDump.digest(family.folder.file(chain.store)))
             }

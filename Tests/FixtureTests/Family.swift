@@ -31,7 +31,7 @@ struct Family {
         _ store: String, models: [String], mappings: [String], policies: [String: PolicyFactory] = [:]
     ) throws -> Migrator {
         try Migrator(
-            store: url(store), models: models.map { .url(url($0)) }, mappings: mappings.map { .url(url($0)) },
+            store: url(store), models: models.map { .url(url($0)) }, mappings: mappings.map { url($0) },
             policies: policies)
     }
 
@@ -42,7 +42,11 @@ struct Family {
         policies: [String: PolicyFactory] = [:], chunkSize: ChunkSize = .automatic
     ) throws -> MigrationReport {
         let migrator = try migrator(store, models: models, mappings: mappings, policies: policies)
-        let report = try migrator.migrate(Configuration(target: target, chunkSize: chunkSize))
+        let report = try migrator.migrate(
+            Configuration {
+                $0.target = target
+                $0.chunkSize = chunkSize
+            })
         let connection = try open(store)
         let catalog = try ModelCatalog(paths: models.map { folder.file($0) })
         let version = try catalog.version(named: target)

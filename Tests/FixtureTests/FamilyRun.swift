@@ -60,7 +60,7 @@ final class FamilyRun {
         try Fixtures.copyStore(from: references[0].path, to: folder.file("work.sqlite"))
         migrator = try Migrator(
             store: files.url("work.sqlite"), models: family.models.map { [files] in .url(files.url($0)) },
-            mappings: family.mappings.map { [files] in .url(files.url($0)) })
+            mappings: family.mappings.map { [files] in files.url($0) })
     }
 
     func run() throws -> Findings {
@@ -108,7 +108,10 @@ final class FamilyRun {
             try FileManager.default.removeItem(atPath: work + suffix)
         }
         try Fixtures.copyStore(from: store.path, to: work)
-        var configuration = Configuration(target: catalog.displayName(of: target), takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = catalog.displayName(of: target)
+            $0.takesSnapshot = false
+        }
         // Core Data's own store of the version decides the names that no rule gives.
         if let reference = references.first(where: { $0.metadata.hashes == target.hashes }) {
             configuration.like = URL(fileURLWithPath: reference.path)

@@ -40,7 +40,10 @@ struct GeneratedPair {
     func run() throws -> Outcome {
         let (source, target) = (try catalog.version(named: "1"), try catalog.version(named: "2"))
         guard source.hashes != target.hashes else { return .same }
-        var configuration = Configuration(target: "2", takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = "2"
+            $0.takesSnapshot = false
+        }
         configuration.joinTables = StoreLayout.saidJoins(of: target.model)
         let plan = Planner(catalog: catalog, mappingModels: []).plan(
             from: source, to: target, rows: [:], areRowsEstimated: true)

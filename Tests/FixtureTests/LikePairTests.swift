@@ -115,9 +115,12 @@ struct LikePairTests {
                 try FileManager.default.removeItem(atPath: work + suffix)
             }
             try Fixtures.copyStore(from: paths[old], to: work)
-            var configuration = Configuration(
-                target: catalog.displayName(of: try version(of: new)), executor: executor, verify: .quick,
-                takesSnapshot: false)
+            var configuration = try Configuration {
+                $0.target = catalog.displayName(of: try version(of: new))
+                $0.executor = executor
+                $0.verify = .quick
+                $0.takesSnapshot = false
+            }
             configuration.ignoresMappingsBeside = true
             change(&configuration)
             return try files.migrator("work.sqlite", models: family.models, mappings: family.mappings)

@@ -21,8 +21,11 @@ struct ListedStatementsTests {
             _ = try Fixtures.copyStore("\(family.name)/\(store)", into: files.folder, as: name)
             let migrator = try Migrator(
                 store: files.url(name), models: family.models.map { .url(files.url($0)) },
-                mappings: family.mappings.map { .url(files.url($0)) })
-            var configuration = Configuration(target: catalog.displayName(of: target), takesSnapshot: false)
+                mappings: family.mappings.map { files.url($0) })
+            var configuration = Configuration {
+                $0.target = catalog.displayName(of: target)
+                $0.takesSnapshot = false
+            }
             configuration.verify = .none
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
             let plan = try migrator.plan(configuration)

@@ -25,12 +25,15 @@ struct PlanPromiseTests {
         for target in subject.targets {
             for losses in [Configuration.Losses.allow, .refuse] {
                 let store = try Fixtures.copyStore(from: subject.store.path, to: folder.file("work.sqlite"))
-                var configuration = Configuration(target: target, takesSnapshot: false)
+                var configuration = Configuration {
+                    $0.target = target
+                    $0.takesSnapshot = false
+                }
                 configuration.losses = losses
                 configuration.holdsSwap = true
                 let migrator = try Migrator(
                     store: URL(fileURLWithPath: store), models: subject.models.map { .url($0) },
-                    mappings: subject.mappings.map { .url($0) })
+                    mappings: subject.mappings.map { $0 })
                 let planned = Result { try migrator.plan(configuration, checksRows: true) }
                 var runs = false
                 if case .success(let plan) = planned { runs = plan.refusals.isEmpty }

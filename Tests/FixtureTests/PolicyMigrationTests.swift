@@ -55,7 +55,9 @@ struct PolicyMigrationTests {
         let migrator = try family.migrator(
             "SampleModel_V2.sqlite", models: ["SampleModel.xcdatamodeld"], mappings: ["V2toV3.xcmappingmodel"],
             policies: ["OtherPolicy": { MakerPolicy() }])
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(target: "SampleModel3")) }
+        let error = #expect(throws: FerryError.self) {
+            try migrator.migrate(Configuration { $0.target = "SampleModel3" })
+        }
         #expect(error?.code == .missingPolicy)
         #expect(error?.message.contains("V2to3MakerPolicy") == true)
     }
@@ -66,9 +68,13 @@ struct PolicyMigrationTests {
         let migrator = try family.migrator(
             "SampleModel_V2.sqlite", models: ["SampleModel.xcdatamodeld"], mappings: ["V2toV3.xcmappingmodel"],
             policies: ["V2to3MakerPolicy": { MakerPolicy() }])
-        let plan = try migrator.plan(Configuration(target: "SampleModel3", executor: .set))
+        let plan = try migrator.plan(
+            Configuration {
+                $0.target = "SampleModel3"
+                $0.executor = .set
+            })
         #expect(plan.refusals.map(\.code) == [.unsupported])
-        let free = try migrator.plan(Configuration(target: "SampleModel3"))
+        let free = try migrator.plan(Configuration { $0.target = "SampleModel3" })
         let reasons = free.steps[0].partitions.joined().map { "\($0.name): \($0.executor), \($0.reason)" }
         #expect(reasons.contains("CarToCar: row, the migration policy V2to3MakerPolicy is code"))
         #expect(reasons.contains { $0.hasPrefix("PersonToPerson: set, ") })

@@ -44,7 +44,11 @@ struct StoreModelPairTests {
             let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("ref") }
             let migrator = try Migrator(
                 store: URL(fileURLWithPath: work), models: [.store(URL(fileURLWithPath: paths[new]))])
-            let configuration = Configuration(executor: executor, verify: .full, takesSnapshot: false)
+            let configuration = Configuration {
+                $0.executor = executor
+                $0.verify = .full
+                $0.takesSnapshot = false
+            }
             let report: MigrationReport
             do {
                 report = try migrator.migrate(configuration)

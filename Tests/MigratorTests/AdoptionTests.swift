@@ -47,7 +47,11 @@ struct AdoptionTests {
     private func leave(_ sql: String) throws { try Connection(path: store, mode: .readWrite).execute(sql) }
 
     private func configuration(_ place: String, losses: Configuration.Losses = .refuse) -> Configuration {
-        var configuration = Configuration(target: "App 2", losses: losses, adopts: true)
+        var configuration = Configuration {
+            $0.target = "App 2"
+            $0.losses = losses
+            $0.adopts = true
+        }
         if place == "copied by rows" { configuration.executor = .row }
         if place == "copied to an output" { configuration.output = URL(fileURLWithPath: folder.file("New.sqlite")) }
         return configuration
@@ -103,10 +107,14 @@ struct AdoptionTests {
         let name = try #require(join.split(separator: " ").dropFirst(2).first)
         try leave(Self.columns + join + "; INSERT INTO \(name) VALUES (1, 1), (1, 2);")
         let error = #expect(throws: FerryError.self) {
-            try migrator().migrate(Configuration(target: "App 2", losses: .refuse))
+            try migrator().migrate(
+                Configuration {
+                    $0.target = "App 2"
+                    $0.losses = .refuse
+                })
         }
         #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts: true") == true)
-        let losses = try migrator().plan(Configuration(target: "App 2")).losses
+        let losses = try migrator().plan(Configuration { $0.target = "App 2" }).losses
         let names = Set(losses.map(\.name))
         #expect(names.isSuperset(of: ["Record.metrics", "Record.count", "Record.group"]), "\(names)")
         #expect(!names.isDisjoint(with: ["Record.presets", "Preset.records"]), "\(names)")

@@ -69,7 +69,7 @@ struct AfterSwapTests {
     func changedOutput() throws {
         let (small, files) = (try SmallMigration(), FileLayer())
         let output = small.folder.file("New.sqlite")
-        var configuration = Configuration(output: URL(fileURLWithPath: output))
+        var configuration = Configuration { $0.output = URL(fileURLWithPath: output) }
         for path in [Self.log(of: output), Self.log(of: output) + ".unreadable"] {
             try files.createDirectory(path)
             try files.replace(path + "/x", with: [1])

@@ -28,7 +28,11 @@ struct AppObjectsOfChangedTablesTests {
     private func execute(_ sql: String) throws { try Connection(path: store, mode: .readWrite).execute(sql) }
 
     private func configuration(_ executor: ExecutorChoice) -> Configuration {
-        Configuration(target: "App 2", executor: executor, takesSnapshot: false)
+        Configuration {
+            $0.target = "App 2"
+            $0.executor = executor
+            $0.takesSnapshot = false
+        }
     }
 
     private func migrator() throws -> Migrator {

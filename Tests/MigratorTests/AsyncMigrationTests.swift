@@ -8,7 +8,11 @@ import Testing
 struct AsyncMigrationTests {
     private let small: SmallMigration
     private let migrator: Migrator
-    private let byRows = Configuration(chunkSize: .rows(5), executor: .set, takesSnapshot: false)
+    private let byRows = Configuration {
+        $0.chunkSize = .rows(5)
+        $0.executor = .set
+        $0.takesSnapshot = false
+    }
 
     init() throws {
         small = try SmallMigration(rows: 120)
@@ -86,6 +90,49 @@ struct AsyncMigrationTests {
         #expect(report.outcome == .migrated && report.resumed)
     }
 
+    @Test("Plan, rehearsal, rollback and both verifications return in a task what they return without one")
+    func otherCalls() async throws {
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
+        #expect(try await migrator.plan(byRows).chain == ["App 1", "App 2", "App 3"])
+        let rehearsal = try await migrator.rehearse(byRows)
+        #expect(rehearsal.migration?.outcome == .migrated)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)
+        var configuration = byRows
+        configuration.takesSnapshot = true
+        _ = try await migrator.migrate(configuration)
+        let verifier = try Verifier(
+            store: URL(fileURLWithPath: small.store),
+            models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))])
+        #expect(try await verifier.verifyStore().differences.isEmpty)
+        _ = try await files.rollback()
+        #expect(try migrator.identify().version == "App 1")
+    }
+
+    @Test("A cancelled task stops each of these calls")
+    func cancelsOtherCalls() async throws {
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        _ = try await migrator.migrate(Configuration { $0.chunkSize = .rows(5) })
+        let migrated = try StoreBytes(small.store)
+        let verifier = try Verifier(
+            store: URL(fileURLWithPath: small.store),
+            models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))])
+        func codes(_ call: @escaping @Sendable () async throws -> Void) async -> FerryError.Code? {
+            await #expect(throws: FerryError.self) {
+                try await Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    try await call()
+                }.value
+            }?.code
+        }
+        let migrator = migrator
+        #expect(await codes { _ = try await migrator.plan() } == .interrupted)
+        #expect(await codes { _ = try await migrator.rehearse() } == .interrupted)
+        #expect(await codes { _ = try await files.rollback() } == .interrupted)
+        #expect(await codes { _ = try await verifier.verifyStore() } == .interrupted)
+        #expect(try StoreBytes(small.store) == migrated)
+    }
+
     @Test("A call in a cancelled task begins nothing")
     func cancelledBefore() async throws {
         let before = try StoreBytes(small.store)
@@ -106,7 +153,11 @@ struct AsyncMigrationTests {
         let all = Locked<[MigrationEvent]>([])
         let damaged = "UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"
         let (store, other) = (try DamagedStore(.copy, damage: [damaged]), try DamagedStore(.copy, damage: [damaged]))
-        var configuration = Configuration(target: "App 2", chunkSize: .rows(1), takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = "App 2"
+            $0.chunkSize = .rows(1)
+            $0.takesSnapshot = false
+        }
         configuration.output = nil
         _ = try store.migrator().migrate(configuration, stop: StopRequest()) { event in
             all.withLock { $0.append(event) }
@@ -179,7 +230,7 @@ struct AsyncMigrationTests {
 
     @Test("A loop and a call throw the error of a run")
     func throwsErrors() async throws {
-        let wrong = Configuration(target: "No such version")
+        let wrong = Configuration { $0.target = "No such version" }
         await #expect(throws: FerryError.self) { for try await _ in migrator.run(wrong) {} }
         await #expect(throws: FerryError.self) { try await migrator.migrate(wrong) }
     }
@@ -187,7 +238,7 @@ struct AsyncMigrationTests {
     @Test("Each progress event after preflight has a fraction of the whole, which ends at 1")
     func fractions() async throws {
         let (updates, progress) = (Locked<[ProgressUpdate]>([]), Progress(totalUnitCount: 1))
-        _ = try await migrator.migrate(Configuration(chunkSize: .rows(20)), progress: progress) { event in
+        _ = try await migrator.migrate(Configuration { $0.chunkSize = .rows(20) }, progress: progress) { event in
             if case .progress(let update) = event { updates.withLock { $0.append(update) } }
         }
         #expect(progress.fractionCompleted == 1)

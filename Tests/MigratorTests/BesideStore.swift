@@ -62,16 +62,20 @@ func besideStore(
     try connection.execute("UPDATE ZUSER SET ZNAME = 'user ' || Z_PK")
     return try Migrator(
         store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
-        mappings: [.url(URL(fileURLWithPath: folder.file("map.json")))],
+        mappings: [URL(fileURLWithPath: folder.file("map.json"))],
         policies: policy.map { policy in ["Policy": { policy }] } ?? [:])
 }
 
 extension Configuration {
     /// To the second version without a snapshot, with equal results of equal runs.
     static func toSecond(_ output: URL?, _ executor: ExecutorChoice = .automatic) -> Configuration {
-        Configuration(
-            target: "App 2", output: output, executor: executor, takesSnapshot: false,
-            now: { Date(timeIntervalSinceReferenceDate: 0) })
+        Configuration {
+            $0.target = "App 2"
+            $0.output = output
+            $0.executor = executor
+            $0.takesSnapshot = false
+            $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+        }
     }
 }
 

@@ -46,10 +46,10 @@ struct ChainChoiceTests {
         let mixed = try MixedMigration()
         _ = try mixed.migrator().migrate()
         let refused = #expect(throws: FerryError.self) {
-            try mixed.migrator().migrate(Configuration(target: "App 4"))
+            try mixed.migrator().migrate(Configuration { $0.target = "App 4" })
         }
         #expect(refused?.code == .backward && refused?.remedy.description.contains("allowsDowngrade: true") == true)
-        var configuration = Configuration(target: "App 4")
+        var configuration = Configuration { $0.target = "App 4" }
         configuration.allowsDowngrade = true
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
@@ -98,7 +98,7 @@ struct ChainChoiceTests {
         try store.execute("INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZFIRST) VALUES (1, 1, 1, 'One')")
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: folder.path))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("BetaToAlpha.json")))])
+            mappings: [URL(fileURLWithPath: folder.file("BetaToAlpha.json"))])
         let plan = try migrator.plan()
         #expect(plan.chain == ["Beta", "Alpha"] && plan.refusals.isEmpty)
         #expect(plan.notes.first == "Versions are ordered by name, bundles by the mapping models between them.")

@@ -45,8 +45,12 @@ struct ComparisonsTests {
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("Map.json")))])
-        return try migrator.plan(Configuration(target: "App 2", allowsQuadratic: allows), checksRows: true)
+            mappings: [URL(fileURLWithPath: folder.file("Map.json"))])
+        return try migrator.plan(
+            Configuration {
+                $0.target = "App 2"
+                $0.allowsQuadratic = allows
+            }, checksRows: true)
     }
 
     @Test(

@@ -33,7 +33,10 @@ struct ComposedPreflightTests {
         try store.execute(rows)
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
-        var configuration = Configuration(target: "Model 3", composes: composes)
+        var configuration = Configuration {
+            $0.target = "Model 3"
+            $0.composes = composes
+        }
         // A direct step would not check the requirements of the version in between.
         configuration.chain = .versions(["Model 1", "Model 2", "Model 3"])
         let plan = try migrator.plan(configuration, checksRows: true)

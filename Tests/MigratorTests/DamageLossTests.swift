@@ -11,9 +11,13 @@ struct DamageLossTests {
     private static let untitled = "UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 1"
 
     private func configuration(_ stage: DamagedStore) -> Configuration {
-        Configuration(
-            target: "App 2", output: stage.way == .inPlaceOutput ? URL(fileURLWithPath: stage.result) : nil,
-            executor: stage.way.executor, takesSnapshot: false, damaged: .drop)
+        Configuration {
+            $0.target = "App 2"
+            $0.output = stage.way == .inPlaceOutput ? URL(fileURLWithPath: stage.result) : nil
+            $0.executor = stage.way.executor
+            $0.takesSnapshot = false
+            $0.damaged = .drop
+        }
     }
 
     private func told(_ losses: [Loss]) -> [String] {

@@ -107,7 +107,7 @@ struct DamageTests {
         DamagedStore.Way.allCases + [.policy])
     func rules(_ damage: Case, _ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: damage.damage)
-        let plan = try store.migrator().plan(Configuration(target: "App 2"), checksRows: true)
+        let plan = try store.migrator().plan(Configuration { $0.target = "App 2" }, checksRows: true)
         #expect(plan.refusals.isEmpty)
         #expect(
             plan.warnings.contains {
@@ -236,7 +236,12 @@ struct DamageTests {
         let stop = StopRequest()
         #expect(throws: FerryError.self) {
             try migrator.migrate(
-                Configuration(target: "App 2", executor: .set, takesSnapshot: false, damaged: .drop), stop: stop
+                Configuration {
+                    $0.target = "App 2"
+                    $0.executor = .set
+                    $0.takesSnapshot = false
+                    $0.damaged = .drop
+                }, stop: stop
             ) {
                 if case .phase(.rows, _) = $0 { stop.request(FerryError(.interrupted, "Enough.")) }
             }

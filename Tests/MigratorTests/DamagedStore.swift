@@ -144,7 +144,7 @@ struct DamagedStore {
     func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: way.hasMapping ? [.url(URL(fileURLWithPath: folder.file("Mappings/Map.json")))] : [],
+            mappings: way.hasMapping ? [URL(fileURLWithPath: folder.file("Mappings/Map.json"))] : [],
             policies: ["Policy": { Policy() }], files: files)
     }
 
@@ -152,9 +152,14 @@ struct DamagedStore {
     @discardableResult
     func migrate(_ damaged: DamagedRows = .refuse, dropping: [String] = []) throws -> MigrationReport {
         let report = try migrator().migrate(
-            Configuration(
-                target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,
-                executor: way.executor, takesSnapshot: false, damaged: damaged, dropUnknown: dropping))
+            Configuration {
+                $0.target = "App 2"
+                $0.output = way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil
+                $0.executor = way.executor
+                $0.takesSnapshot = false
+                $0.damaged = damaged
+                $0.dropUnknown = dropping
+            })
         guard report.mode == (way.isCopy ? .copy : .inPlace) else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }

@@ -74,7 +74,12 @@ struct ExternalFilesTests {
         #expect(
             try store.rows("SELECT count(*) FROM pragma_table_info('ZCOVER') WHERE name = 'ZBACK'") == [[.integer(0)]])
         let report = try store.migrator().migrate(
-            Configuration(target: "App 2", verify: .none, takesSnapshot: false, restart: true))
+            Configuration {
+                $0.target = "App 2"
+                $0.verify = .none
+                $0.takesSnapshot = false
+                $0.restart = true
+            })
         #expect(report.warnings.map(\.code).contains(.sharedFilesNotChecked))
     }
 
@@ -83,14 +88,22 @@ struct ExternalFilesTests {
         let store = try store(way, later: Self.inline)
         let output = store.folder.file("New.sqlite")
         let report = try store.migrator().migrate(
-            Configuration(target: "App 2", output: URL(fileURLWithPath: output), executor: way.executor))
+            Configuration {
+                $0.target = "App 2"
+                $0.output = URL(fileURLWithPath: output)
+                $0.executor = way.executor
+            })
         #expect(report.externalFiles == .init(removed: 1, unreferenced: 1))
         #expect(try names(beside: output) == [Self.stray])
         #expect(try names(beside: store.store) == [Self.named, Self.stray])
         let other = try self.store(way, later: DamagedStore.later)
         let second = other.folder.file("New.sqlite")
         _ = try other.migrator().migrate(
-            Configuration(target: "App 2", output: URL(fileURLWithPath: second), executor: way.executor))
+            Configuration {
+                $0.target = "App 2"
+                $0.output = URL(fileURLWithPath: second)
+                $0.executor = way.executor
+            })
         #expect(try names(beside: second) == [Self.named, Self.stray])
     }
 
@@ -104,7 +117,11 @@ struct ExternalFilesTests {
         let folders = [output, store.store].map { FileLayer.parent(of: ExternalData.folder(forStore: $0)) }
         try FileManager.default.createSymbolicLink(atPath: folders[0], withDestinationPath: folders[1])
         let report = try store.migrator().migrate(
-            Configuration(target: "App 2", output: URL(fileURLWithPath: output), executor: way.executor))
+            Configuration {
+                $0.target = "App 2"
+                $0.output = URL(fileURLWithPath: output)
+                $0.executor = way.executor
+            })
         #expect(report.outcome == .migrated && report.externalFiles.removed == 0)
         #expect(try names(beside: store.store) == [Self.named, Self.stray])
     }
@@ -179,7 +196,7 @@ struct ExternalFilesTests {
     func rollback(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let original = try DatabaseDump.text(store.store)
-        _ = try store.migrator().migrate(Configuration(target: "App 2"))
+        _ = try store.migrator().migrate(Configuration { $0.target = "App 2" })
         #expect(try names(beside: store.result) == [Self.stray])
         _ = try StoreFiles(URL(fileURLWithPath: store.store)).rollback()
         #expect(try DatabaseDump.text(store.store) == original)

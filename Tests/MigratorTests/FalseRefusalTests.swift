@@ -12,7 +12,11 @@ struct FalseRefusalTests {
     private func migrate(_ way: DamagedStore.Way, _ sql: [String]) throws -> (DamagedStore, Connection) {
         let store = try DamagedStore(way, damage: sql)
         let plan = try store.migrator().plan(
-            Configuration(target: "App 2", executor: way.executor, takesSnapshot: false), checksRows: true)
+            Configuration {
+                $0.target = "App 2"
+                $0.executor = way.executor
+                $0.takesSnapshot = false
+            }, checksRows: true)
         #expect(plan.refusals.map(\.message) == [])
         try store.migrate()
         let connection = try store.open()
@@ -112,7 +116,11 @@ struct FalseRefusalTests {
               { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
                 "unique": ["name"], "attributes": { "name": "CAST(title.length, 'NSString')" } } ] }
             """, to: "One.json")
-        let report = try small.migrator().migrate(Configuration(executor: executor, takesSnapshot: false))
+        let report = try small.migrator().migrate(
+            Configuration {
+                $0.executor = executor
+                $0.takesSnapshot = false
+            })
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
     }
 
@@ -146,8 +154,13 @@ struct FalseRefusalTests {
         let report = try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("Map.json")))]
-        ).migrate(Configuration(target: "App 2", executor: executor, takesSnapshot: false))
+            mappings: [URL(fileURLWithPath: folder.file("Map.json"))]
+        ).migrate(
+            Configuration {
+                $0.target = "App 2"
+                $0.executor = executor
+                $0.takesSnapshot = false
+            })
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
         let rows = try Connection(path: store, mode: .readOnly).rows("SELECT ZPRICE, ZCOST FROM ZBOOK")
         #expect(rows[0] == [.real(-1.5), .integer(-2)] && rows[1] == [.real(0), .integer(0)])

@@ -61,7 +61,7 @@ private struct DerivedMigration {
 
     /// Returns a migrator, with a mapping file for the attributes of `Book` where given.
     func migrator(mapping: String? = nil) throws -> Migrator {
-        var mappings: [MappingSource] = []
+        var mappings: [URL] = []
         if let mapping {
             try FileLayer().createDirectory(folder.file("Mappings"))
             try FileLayer().replace(
@@ -71,7 +71,7 @@ private struct DerivedMigration {
                     { "source": "App 1", "destination": "App 2", "entityMappings": [
                       { "source": "Book", "destination": "Book", "attributes": { \(mapping) } } ] }
                     """.utf8))
-            mappings = [.url(URL(fileURLWithPath: folder.file("Mappings/One.json")))]
+            mappings = [URL(fileURLWithPath: folder.file("Mappings/One.json"))]
         }
         return try Migrator(
             store: URL(fileURLWithPath: store),
@@ -99,9 +99,14 @@ struct FoundTriggersMigrationTests {
     func carried(_ way: Way) throws {
         let migration = try DerivedMigration()
         let migrator = try migration.migrator(mapping: way.mapping)
-        #expect(try migrator.plan(Configuration(target: way.target), checksRows: true).refusals.isEmpty)
+        #expect(try migrator.plan(Configuration { $0.target = way.target }, checksRows: true).refusals.isEmpty)
         _ = try migrator.migrate(
-            Configuration(target: way.target, verify: .full, takesSnapshot: false, composes: way.composes))
+            Configuration {
+                $0.target = way.target
+                $0.verify = .full
+                $0.takesSnapshot = false
+                $0.composes = way.composes
+            })
         let store = try Connection(path: migration.store, mode: .readOnly)
         #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])
         #expect(
@@ -133,8 +138,11 @@ struct FoundTriggersMigrationTests {
         let migration = try DerivedMigration(trigger: example.trigger)
         let before = try FileLayer().read(migration.store)
         let migrator = try migration.migrator(mapping: example.mapping)
-        let configuration = Configuration(
-            target: example.target, takesSnapshot: false, composes: example.composes)
+        let configuration = Configuration {
+            $0.target = example.target
+            $0.takesSnapshot = false
+            $0.composes = example.composes
+        }
         let refusals = try migrator.plan(configuration, checksRows: true).refusals
         #expect(refusals.map(\.place.property) == ["key"], "\(refusals)")
         let error = #expect(throws: FerryError.self) { try migrator.migrate(configuration) }
@@ -150,8 +158,12 @@ struct FoundTriggersMigrationTests {
         let trigger = Self.numbered.replacing("Z_ENT = 1", with: "Z_ENT = 2")
         try like.remake("App 3", trigger: trigger)
         _ = try migration.migrator().migrate(
-            Configuration(
-                target: "App 3", like: URL(fileURLWithPath: like.store), verify: .full, takesSnapshot: false))
+            Configuration {
+                $0.target = "App 3"
+                $0.like = URL(fileURLWithPath: like.store)
+                $0.verify = .full
+                $0.takesSnapshot = false
+            })
         let store = try Connection(path: migration.store, mode: .readOnly)
         #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])
         #expect(try store.rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'") == [[.text(trigger)]])

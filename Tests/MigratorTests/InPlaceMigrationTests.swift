@@ -12,12 +12,16 @@ struct InPlaceMigrationTests {
     @Test("Reads no row of a large store when it writes none", arguments: [true, false])
     func renaming(isLarge: Bool) throws {
         let migration = try InferredMigration()
-        _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))
+        _ = try migration.migrator().migrate(
+            Configuration {
+                $0.target = "App 2"
+                $0.takesSnapshot = false
+            })
         if isLarge {
             let store = try Connection(path: migration.store, mode: .readWrite)
             try store.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         }
-        let report = try migration.migrator().migrate(Configuration(takesSnapshot: false))
+        let report = try migration.migrator().migrate(Configuration { $0.takesSnapshot = false })
         let book = try #require(report.entityMappings.first { $0.source == "Book" })
         #expect(book.read == 30 && book.written == 30)
         #expect((book.isEstimated == true) == isLarge)
@@ -60,10 +64,14 @@ struct InPlaceMigrationTests {
         let (open, quick) = (try InferredMigration(form: .filledLog), try InferredMigration())
         let reader = try Connection(path: open.store, mode: .readOnly)
         #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let report = try open.migrator().migrate(Configuration(takesSnapshot: false))
+        let report = try open.migrator().migrate(Configuration { $0.takesSnapshot = false })
         #expect(report.outcome == .migrated && report.verification.isBeforeCommit)
         withExtendedLifetime(reader) {}
-        let other = try quick.migrator().migrate(Configuration(verify: .quick, takesSnapshot: false))
+        let other = try quick.migrator().migrate(
+            Configuration {
+                $0.verify = .quick
+                $0.takesSnapshot = false
+            })
         #expect(other.outcome == .migrated && other.verification.isBeforeCommit)
     }
 
@@ -85,7 +93,7 @@ struct InPlaceMigrationTests {
         let small = try InferredMigration(form: form)
         let before = try StoreBytes(small.store)
         let output = small.folder.file("New.sqlite")
-        let report = try small.migrator().migrate(Configuration(output: URL(fileURLWithPath: output)))
+        let report = try small.migrator().migrate(Configuration { $0.output = URL(fileURLWithPath: output) })
         #expect(report.mode == .inPlace && report.snapshot == nil)
         #expect(try StoreBytes(small.store) == before)
         let store = try Connection(path: output, mode: .readWrite)

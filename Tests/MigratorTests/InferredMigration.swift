@@ -42,7 +42,7 @@ struct InferredMigration {
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: isMapped
-                ? ["One", "Two"].map { .url(URL(fileURLWithPath: folder.file("Mappings.apart/\($0).json"))) } : [],
+                ? ["One", "Two"].map { URL(fileURLWithPath: folder.file("Mappings.apart/\($0).json")) } : [],
             files: files)
     }
 

@@ -37,11 +37,14 @@ struct JoinTableChoiceTests {
         try Migrator(
             store: URL(fileURLWithPath: folder.file("App.sqlite")),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("Map.json")))]
+            mappings: [URL(fileURLWithPath: folder.file("Map.json"))]
         ).migrate(
-            Configuration(
-                target: "App 2", joinTables: ["Book.\(side)"],
-                output: output.map { URL(fileURLWithPath: folder.file($0)) }, takesSnapshot: false),
+            Configuration {
+                $0.target = "App 2"
+                $0.joinTables = ["Book.\(side)"]
+                $0.output = output.map { URL(fileURLWithPath: folder.file($0)) }
+                $0.takesSnapshot = false
+            },
             stop: stop
         ) {
             if side == "near", output == nil, case .phase(.relationships, _) = $0 {

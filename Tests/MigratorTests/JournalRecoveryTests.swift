@@ -35,7 +35,11 @@ struct JournalRecoveryTests {
 
         func migrate(_ faults: FaultPlan? = nil, recovers: Bool = true) throws -> MigrationReport {
             try small.migrator(files: FileLayer(faults: faults))
-                .migrate(Configuration(recovers: recovers, now: { Date(timeIntervalSinceReferenceDate: 0) }))
+                .migrate(
+                    Configuration {
+                        $0.recovers = recovers
+                        $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+                    })
         }
 
         /// Returns the folders with raw copies of both files.
@@ -93,10 +97,12 @@ struct JournalRecoveryTests {
         let writer = try Connection(path: small.store, mode: .readWrite)
         try writer.execute("BEGIN; UPDATE ZBOOK SET ZTITLE = 'app'")
         #expect(try FileLayer().exists(small.store + "-journal"))
-        let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration(recovers: true)) }
+        let error = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(Configuration { $0.recovers = true })
+        }
         #expect(error?.code == .storeInUse)
         try writer.execute("ROLLBACK")
-        let report = try small.migrator().migrate(Configuration(recovers: true))
+        let report = try small.migrator().migrate(Configuration { $0.recovers = true })
         #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .recoveredJournal })
     }
 }

@@ -12,7 +12,7 @@ struct JournalSwitchTests {
     private static let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) } ?? 6
 
     private func configuration(_ trace: TraceHook? = nil) -> Configuration {
-        var configuration = Configuration(trace: trace)
+        var configuration = Configuration { $0.trace = trace }
         configuration.largestLoggedStore = 0
         return configuration
     }

@@ -45,9 +45,12 @@ struct KeptDamageTests {
     }
 
     private func configuration(_ folder: TemporaryFolder) -> Configuration {
-        Configuration(
-            target: "App 2", output: URL(fileURLWithPath: folder.file("New.sqlite")), takesSnapshot: false,
-            now: { Date(timeIntervalSinceReferenceDate: 0) })
+        Configuration {
+            $0.target = "App 2"
+            $0.output = URL(fileURLWithPath: folder.file("New.sqlite"))
+            $0.takesSnapshot = false
+            $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+        }
     }
 
     /// Runs a migration with one damage; returns it if verification does not find it.

@@ -125,7 +125,7 @@ struct KeptPartTests {
             store,
             try Migrator(
                 store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
-                mappings: [.url(URL(fileURLWithPath: folder.file("map.json")))])
+                mappings: [URL(fileURLWithPath: folder.file("map.json"))])
         )
     }
 }

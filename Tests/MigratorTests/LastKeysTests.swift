@@ -27,7 +27,7 @@ struct LastKeysTests {
         try change(small, statement)
         let keys = "SELECT group_concat(Z_PK) FROM (SELECT Z_PK FROM ZBOOK ORDER BY Z_PK)"
         let before = try Connection(path: small.store, mode: .readOnly).value(keys)
-        let report = try small.migrator().migrate(Configuration(chunkSize: .rows(5)))
+        let report = try small.migrator().migrate(Configuration { $0.chunkSize = .rows(5) })
         #expect(report.outcome == .migrated)
         let after = try Connection(path: small.store, mode: .readOnly)
         #expect(try after.value(keys) == before)
@@ -74,7 +74,7 @@ struct LastKeysTests {
         let small = try SmallMigration()
         for limit in [Int.max, Int.min, 1 << 62] {
             let error = #expect(throws: FerryError.self) {
-                try small.migrator().migrate(Configuration(memoryLimit: limit))
+                try small.migrator().migrate(Configuration { $0.memoryLimit = limit })
             }
             #expect(error?.code == .usage)
         }
@@ -83,7 +83,9 @@ struct LastKeysTests {
     @Test("A run's record with inconsistent steps is refused by every call that reads it")
     func refusesRecords() throws {
         let small = try SmallMigration()
-        let held = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration(holdsSwap: true)) }
+        let held = #expect(throws: FerryError.self) {
+            try small.migrator().migrate(Configuration { $0.holdsSwap = true })
+        }
         #expect(held?.code == .swapHeld)
         let path = small.store + ".ferry/run.json"
         let record = try #require(

@@ -53,7 +53,7 @@ struct LaterStepsTests {
         try makeStore(store, of: ModelCatalog(paths: [bundle]).version(named: "V1"))
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
-            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) })
+            mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: folder.file($0)) })
         return (migrator, store, folder)
     }
 
@@ -90,10 +90,10 @@ struct LaterStepsTests {
     func before(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: nil)
         let bytes = try StoreBytes(store)
-        let plan = try migrator.plan(Configuration(target: "V3"), checksRows: true)
+        let plan = try migrator.plan(Configuration { $0.target = "V3" }, checksRows: true)
         #expect(plan.steps.count == 2)
         #expect(plan.refusals.map(\.code) == [code] && plan.refusals.first?.message.contains(words) == true)
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(target: "V3")) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration { $0.target = "V3" }) }
         #expect(error?.code == code && error?.remedy.isEmpty == false)
         #expect(try StoreBytes(store) == bytes)
         // The run has not begun.
@@ -107,9 +107,13 @@ struct LaterStepsTests {
     func during(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: "writer != 'nobody'")
         let before = try DatabaseDump.text(store)
-        #expect(try migrator.plan(Configuration(target: "V3"), checksRows: true).refusals.isEmpty)
+        #expect(try migrator.plan(Configuration { $0.target = "V3" }, checksRows: true).refusals.isEmpty)
         let error = #expect(throws: FerryError.self) {
-            try migrator.migrate(Configuration(target: "V3", takesSnapshot: false))
+            try migrator.migrate(
+                Configuration {
+                    $0.target = "V3"
+                    $0.takesSnapshot = false
+                })
         }
         #expect(error?.code == code && error?.message.contains(words) == true)
         #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
@@ -136,8 +140,12 @@ struct LaterStepsTests {
         try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'y' WHERE Z_PK = 1")
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))])
-        let configuration = Configuration(
-            target: "V5", chain: .versions(["V1", "V2", "V3", "V4", "V5"]), takesSnapshot: false, composes: false)
+        let configuration = Configuration {
+            $0.target = "V5"
+            $0.chain = .versions(["V1", "V2", "V3", "V4", "V5"])
+            $0.takesSnapshot = false
+            $0.composes = false
+        }
         let plan = try migrator.plan(configuration, checksRows: true)
         #expect(plan.steps.count == 4 && plan.refusals.isEmpty)
         _ = try migrator.migrate(configuration)

@@ -40,7 +40,7 @@ struct LaunchTests {
         var launch: LaunchOutcome
         repeat {
             launch = try await small.migrator().migrateIfNeeded(
-                Configuration(chunkSize: .rows(20)), budget: .nanoseconds(1))
+                Configuration { $0.chunkSize = .rows(20) }, budget: .nanoseconds(1))
             starts += 1
             if case .unfinished(let error) = launch {
                 #expect(error.code == .budgetSpent)
@@ -70,8 +70,8 @@ struct LaunchTests {
         try FileManager.default.copyItem(
             atPath: small.folder.file("App.xcdatamodeld"), toPath: resources + "/App.xcdatamodeld")
         let full = try #require(Bundle(path: resources))
-        #expect(ModelSource.all(in: full).count == 1 && MappingSource.all(in: full).isEmpty)
-        let mappings = ["One.json", "Two.json"].map { MappingSource.url(URL(fileURLWithPath: small.folder.file($0))) }
+        #expect(ModelSource.all(in: full).count == 1 && Migrator.mappingModels(in: full).isEmpty)
+        let mappings = ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) }
         let migrator = try Migrator(store: URL(fileURLWithPath: small.store), bundles: [full], mappings: mappings)
         #expect(try migrator.identify().version == "App 1")
         #expect(try migrator.migrate().to == "App 3")
@@ -89,7 +89,7 @@ struct LaunchTests {
             try FileManager.default.createDirectory(atPath: resources, withIntermediateDirectories: true)
             try FileManager.default.copyItem(atPath: found, toPath: resources + "/Found.\(name)")
             let bundle = try #require(Bundle(path: resources))
-            #expect(ModelSource.all(in: bundle).count + MappingSource.all(in: bundle).count == 1, "\(found)")
+            #expect(ModelSource.all(in: bundle).count + Migrator.mappingModels(in: bundle).count == 1, "\(found)")
         }
     }
 

@@ -14,7 +14,10 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let budget = MemoryBudget(limit: mebibytes << 20)
         let settings = Locked<[(schema: String, kibibytes: Int)]>([])
-        var configuration = Configuration(memoryLimit: budget.limit, takesSnapshot: true)
+        var configuration = Configuration {
+            $0.memoryLimit = budget.limit
+            $0.takesSnapshot = true
+        }
         // Walkers divide one share, for any number of walkers.
         configuration.jobs = 1
         configuration.trace = { event in
@@ -54,7 +57,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration(memoryLimit: 1 << 20))
+            try small.migrator().migrate(Configuration { $0.memoryLimit = 1 << 20 })
         }
         #expect(error?.code == .usage)
         #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)

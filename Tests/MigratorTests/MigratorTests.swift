@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A migration")
 struct MigratorTests {
-    private let quick = Configuration(chunkSize: .rows(5))
+    private let quick = Configuration { $0.chunkSize = .rows(5) }
 
     @Test("A store is migrated over two steps, and the report describes the work", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
@@ -142,7 +142,7 @@ struct MigratorTests {
             #expect(try !FileLayer().exists(small.store + ".ferry"))
             return error?.code
         }
-        #expect(try code(Configuration(target: "App 9")) == .noSuchVersion)
+        #expect(try code(Configuration { $0.target = "App 9" }) == .noSuchVersion)
         // A mandatory attribute without a value.
         let app = try Connection(path: small.store, mode: .readWrite)
         try app.execute("BEGIN IMMEDIATE")

@@ -8,8 +8,11 @@ import Testing
 @Suite("A chain with steps in place and copied ones")
 struct MixedChainTests {
     /// Runs every step separately: a composed pass would combine the last two.
-    private let quick = Configuration(
-        chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
+    private let quick = Configuration {
+        $0.chunkSize = .rows(5)
+        $0.composes = false
+        $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+    }
 
     /// The test tries every n-th operation; the sweep tries all.
     static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 53

@@ -27,7 +27,7 @@ struct MixedMigration {
         return try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: mappings.map { .url(URL(fileURLWithPath: folder.file("Mappings.apart/\($0)"))) }, files: files)
+            mappings: mappings.map { URL(fileURLWithPath: folder.file("Mappings.apart/\($0)")) }, files: files)
     }
 
     // MARK: Files

@@ -28,8 +28,8 @@ struct NameFormTests {
         let migrator = try Migrator(
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
-            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: small.folder.file($0))) })
-        var held = Configuration(chunkSize: .rows(5))
+            mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
+        var held = Configuration { $0.chunkSize = .rows(5) }
         held.holdsSwap = true
         let error = #expect(throws: FerryError.self) { try migrator.migrate(held) }
         #expect(error?.code == .swapHeld)
@@ -56,9 +56,9 @@ struct NameFormTests {
             try Migrator(
                 store: URL(fileURLWithPath: folder + "/App.sqlite"),
                 models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
-                mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: small.folder.file($0))) })
+                mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
         }
-        #expect(throws: FerryError.self) { try migrator(one).migrate(Configuration(holdsSwap: true)) }
+        #expect(throws: FerryError.self) { try migrator(one).migrate(Configuration { $0.holdsSwap = true }) }
         let report = try migrator(other).migrate()
         #expect(report.resumed)
         #expect(try StoreFiles(URL(fileURLWithPath: other + "/App.sqlite")).snapshots().count == 1)

@@ -72,7 +72,10 @@ struct OpenSuffixTests {
     }
 
     private func migrate(to target: String, _ change: (inout Configuration) -> Void = { _ in }) throws {
-        var configuration = Configuration(target: target, takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = target
+            $0.takesSnapshot = false
+        }
         change(&configuration)
         _ = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))]

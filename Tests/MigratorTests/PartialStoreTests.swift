@@ -52,7 +52,7 @@ struct PartialStoreTests {
         func migrator(mappings: [String] = []) throws -> Migrator {
             try Migrator(
                 store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.path))],
-                mappings: mappings.map { .url(URL(fileURLWithPath: $0)) })
+                mappings: mappings.map { URL(fileURLWithPath: $0) })
         }
 
         func tables(_ path: String) throws -> [String] {
@@ -165,7 +165,7 @@ struct PartialStoreTests {
     @Test("A named version selects the version of its own part")
     func named() throws {
         let setting = try merged()
-        let report = try setting.migrator().migrate(Configuration(target: "Core 2"))
+        let report = try setting.migrator().migrate(Configuration { $0.target = "Core 2" })
         #expect(report.chain == ["Core + Settings", "Core 2 + Settings"])
         try expectRows(setting, atlas: false)
     }

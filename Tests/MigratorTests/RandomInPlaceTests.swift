@@ -25,9 +25,13 @@ struct RandomInPlaceTests {
         let folder: String
 
         func configuration(_ output: String?, _ executor: ExecutorChoice) -> Configuration {
-            Configuration(
-                target: "V2", output: output.map { URL(fileURLWithPath: "\(folder)/\($0)") }, executor: executor,
-                takesSnapshot: false, now: { Date(timeIntervalSinceReferenceDate: 700_000_000) })
+            Configuration {
+                $0.target = "V2"
+                $0.output = output.map { URL(fileURLWithPath: "\(folder)/\($0)") }
+                $0.executor = executor
+                $0.takesSnapshot = false
+                $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
+            }
         }
     }
 
@@ -51,14 +55,14 @@ struct RandomInPlaceTests {
         func migrator() throws -> Migrator {
             try Migrator(
                 store: URL(fileURLWithPath: store), models: paths.map { .url(URL(fileURLWithPath: $0)) },
-                mappings: [.url(URL(fileURLWithPath: mapping))])
+                mappings: [URL(fileURLWithPath: mapping)])
         }
         var random = RandomMapping(
             seed: seed, source: ("V1", models[0]), destination: ("V2", models[1]), kind: kind)
         let text = try random.text { text in
             try FileLayer().replace(mapping, with: Array(text.utf8))
             do {
-                return try migrator().plan(Configuration(target: "V2"), checksRows: true).refusals.isEmpty
+                return try migrator().plan(Configuration { $0.target = "V2" }, checksRows: true).refusals.isEmpty
             } catch is FerryError {
                 return false
             }

@@ -38,7 +38,11 @@ struct RenamedTablesTests {
         let migrator = try Migrator(
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))])
-        let report = try migrator.migrate(Configuration(target: "App 2", takesSnapshot: false))
+        let report = try migrator.migrate(
+            Configuration {
+                $0.target = "App 2"
+                $0.takesSnapshot = false
+            })
         #expect(report.mode == .inPlace && report.verification.differences.isEmpty)
         #expect(try pairs.map { try texts($0, isNew: true) } == before)
     }

@@ -21,7 +21,11 @@ struct ReportCodingTests {
     @Test("A report of a copy, of a migration in place, and of damage can be encoded and decoded")
     func migrations() throws {
         let small = try SmallMigration(rows: 60)
-        let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7), executor: .set))
+        let copy = try small.migrator().migrate(
+            Configuration {
+                $0.chunkSize = .rows(7)
+                $0.executor = .set
+            })
         #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
         #expect(copy.phases.map(\.phase).contains(.verify) && copy.wallTime > .zero)
         let inferred = try InferredMigration()
@@ -38,11 +42,16 @@ struct ReportCodingTests {
     func plans() throws {
         let small = try SmallMigration()
         let migrator = try small.migrator()
-        let plan = try readBack(migrator.plan(Configuration(executor: .set)))
+        let plan = try readBack(migrator.plan(Configuration { $0.executor = .set }))
         #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
         let mappings = plan.steps[0].partitions.joined()
         #expect(!mappings.isEmpty && mappings.allSatisfy { $0.executor == .set || $0.executor == .row })
-        let refused = try migrator.plan(Configuration(target: "App 3", infersMappings: false, memoryLimit: 32 << 20))
+        let refused = try migrator.plan(
+            Configuration {
+                $0.target = "App 3"
+                $0.infersMappings = false
+                $0.memoryLimit = 32 << 20
+            })
         _ = try readBack(refused)
         let cause = FerryError(.fileFailed, "Could not read it.", cause: SystemErrorStandIn())
         let error = FerryError(
@@ -128,20 +137,44 @@ struct ReportCodingTests {
     func settings() {
         let plain = Configuration()
         let url = URL(fileURLWithPath: "/elsewhere")
-        let full = Configuration(
-            target: "B", chain: .versions(["B"]), infersMappings: false, ignoresMappingsBeside: true, losses: .refuse,
-            allowedLosses: ["A.b"], allowsDowngrade: true, allowsQuadratic: true, like: url,
-            joinTables: ["A.b"], output: url, chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7),
-            memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false,
-            clonesSnapshot: true, snapshotFolder: url,
-            snapshotLevel: 9, damaged: .drop,
-            dropUnknown: ["T"], adopts: true, composes: false, restart: true, recovers: true, repairs: true,
-            budget: .seconds(3),
-            waits: .seconds(4),
-            holdsSwap: true,
-            willMigrate: { _ in },
-            didMigrate: { _ in },
-            now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })
+        let full = Configuration {
+            $0.target = "B"
+            $0.chain = .versions(["B"])
+            $0.infersMappings = false
+            $0.ignoresMappingsBeside = true
+            $0.losses = .refuse
+            $0.allowedLosses = ["A.b"]
+            $0.allowsDowngrade = true
+            $0.allowsQuadratic = true
+            $0.like = url
+            $0.joinTables = ["A.b"]
+            $0.output = url
+            $0.chunkSize = .rows(3)
+            $0.chunkBytes = 5
+            $0.chunkTime = .seconds(7)
+            $0.memoryLimit = 64 << 20
+            $0.executor = .row
+            $0.verify = .quick
+            $0.jobs = 2
+            $0.takesSnapshot = false
+            $0.clonesSnapshot = true
+            $0.snapshotFolder = url
+            $0.snapshotLevel = 9
+            $0.damaged = .drop
+            $0.dropUnknown = ["T"]
+            $0.adopts = true
+            $0.composes = false
+            $0.restart = true
+            $0.recovers = true
+            $0.repairs = true
+            $0.budget = .seconds(3)
+            $0.waits = .seconds(4)
+            $0.holdsSwap = true
+            $0.willMigrate = { _ in }
+            $0.didMigrate = { _ in }
+            $0.now = { Date(timeIntervalSince1970: 0) }
+            $0.trace = { _ in }
+        }
         // These settings are not public.
         let own = [
             "largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "leastVerifiedBeside",

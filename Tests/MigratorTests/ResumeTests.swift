@@ -7,8 +7,11 @@ import Testing
 
 @Suite("A stopped migration")
 struct ResumeTests {
-    private let quick = Configuration(
-        chunkSize: .rows(5), executor: .set, now: { Date(timeIntervalSinceReferenceDate: 0) })
+    private let quick = Configuration {
+        $0.chunkSize = .rows(5)
+        $0.executor = .set
+        $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+    }
 
     @Test(
         "A repeated call after a failure at any operation ends in the same store",
@@ -118,7 +121,7 @@ struct ResumeTests {
         let migrator = try Migrator(
             store: URL(fileURLWithPath: small.store),
             models: [.url(URL(fileURLWithPath: elsewhere + "/App.xcdatamodeld"))],
-            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: elsewhere + "/" + $0)) })
+            mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: elsewhere + "/" + $0) })
         #expect(try migrator.migrate(quick).resumed)
     }
 

@@ -18,7 +18,10 @@ struct RollbackAfterMigrationTests {
     }
 
     private func configuration(_ way: Way = .verified, _ trace: TraceHook? = nil) -> Configuration {
-        var configuration = Configuration(verify: way == .verified ? .full : .quick, trace: trace)
+        var configuration = Configuration {
+            $0.verify = way == .verified ? .full : .quick
+            $0.trace = trace
+        }
         if way == .quick { configuration.largestLoggedStore = 0 }
         return configuration
     }

@@ -155,7 +155,12 @@ struct RunEstimateTests {
         let small = try SmallMigration(rows: 200)
         let told = Locked<[(subject: String, fraction: Double)]>([])
         let step = Locked(0)
-        _ = try small.migrator().migrate(Configuration(executor: .set, composes: false)) { event in
+        _ = try small.migrator().migrate(
+            Configuration {
+                $0.executor = .set
+                $0.composes = false
+            }
+        ) { event in
             switch event {
             case .phase(_, let number): step.withLock { $0 = number ?? $0 }
             case .progress(let update):

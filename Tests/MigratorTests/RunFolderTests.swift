@@ -81,7 +81,7 @@ struct RunFolderTests {
             try small.folder.makeLink("App.sqlite" + link, to: precious)
             let error = #expect(throws: FerryError.self) {
                 if link == ".ferry" {
-                    _ = try small.migrator().migrate(Configuration(restart: restart))
+                    _ = try small.migrator().migrate(Configuration { $0.restart = restart })
                 } else {
                     _ = try small.migrator().rehearse()
                 }

@@ -30,7 +30,7 @@ struct SmallMigration {
         try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) },
+            mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: folder.file($0)) },
             policies: hasPolicy
                 ? ["HeadingPolicy": { HeadingPolicy() }, "NotingPolicy": { NotingPolicy() }] : [:], files: files)
     }

@@ -32,15 +32,16 @@ struct StageTests {
         _ calls: Calls, will: @escaping Configuration.StageHook = { _ in },
         did: @escaping Configuration.StageHook = { _ in }
     ) -> Configuration {
-        Configuration(
-            willMigrate: {
+        Configuration {
+            $0.willMigrate = {
                 try calls.note("will", $0)
                 try will($0)
-            },
-            didMigrate: {
+            }
+            $0.didMigrate = {
                 try calls.note("did", $0)
                 try did($0)
-            })
+            }
+        }
     }
 
     private static func write(_ sql: String, _ stage: MigrationStage) throws {
@@ -69,7 +70,7 @@ struct StageTests {
                 #expect(found == wanted)
             })
         #expect(calls.all == Self.whole && report.mode == .copy && report.outcome == .migrated)
-        _ = try plain.migrator().migrate(Configuration(composes: false))
+        _ = try plain.migrator().migrate(Configuration { $0.composes = false })
         #expect(try StoreRows.text(atPath: mixed.store) == StoreRows.text(atPath: plain.store))
     }
 
@@ -201,7 +202,9 @@ struct StageTests {
         _ = #expect(throws: FerryError.self) {
             try mixed.migrator().migrate(configuration(calls) { if $0.number == 2 { throw Veto() } })
         }
-        let error = #expect(throws: FerryError.self) { try mixed.migrator().migrate(Configuration(composes: false)) }
+        let error = #expect(throws: FerryError.self) {
+            try mixed.migrator().migrate(Configuration { $0.composes = false })
+        }
         #expect(error?.code == .runDiffers && error?.message.contains("hooks") == true)
     }
 }

@@ -32,7 +32,10 @@ struct UncountedRowsTests {
         /// - Returns: The report, and the statements of the run.
         func migrate(to target: String) throws -> (MigrationReport, [String]) {
             let statements = Locked<[String]>([])
-            var configuration = Configuration(target: target, takesSnapshot: false)
+            var configuration = Configuration {
+                $0.target = target
+                $0.takesSnapshot = false
+            }
             configuration.trace = { event in statements.withLock { $0.append(event.text) } }
             let report = try Migrator(
                 store: URL(fileURLWithPath: store),

@@ -36,11 +36,14 @@ struct UnknownRowsTests {
     func counted(verify: VerifyMode) throws {
         let folder = try TemporaryFolder()
         try write(to: folder)
-        let configuration = Configuration(target: "App 3", verify: verify)
+        let configuration = Configuration {
+            $0.target = "App 3"
+            $0.verify = verify
+        }
         let migrator = try Migrator(
             store: URL(fileURLWithPath: folder.file("App.sqlite")),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("Two.json")))])
+            mappings: [URL(fileURLWithPath: folder.file("Two.json"))])
         #expect(try migrator.plan(configuration).steps.map(\.mode) == [.copy, .inPlace])
         let report = try migrator.migrate(configuration)
         let last = try #require(report.entityMappings.last)

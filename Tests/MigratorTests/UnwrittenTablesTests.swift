@@ -38,7 +38,11 @@ struct UnwrittenTablesTests {
         _ verify: VerifyMode, _ change: (inout Configuration) -> Void = { _ in }
     ) throws -> (report: MigrationReport, statements: [String]) {
         let statements = Locked<[String]>([])
-        var configuration = Configuration(target: "App 2", verify: verify, takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = "App 2"
+            $0.verify = verify
+            $0.takesSnapshot = false
+        }
         configuration.smallStoreBytes = 1 << 16
         change(&configuration)
         configuration.trace = { event in statements.withLock { $0.append(event.text) } }

@@ -86,15 +86,20 @@ struct ValuesTests {
             { "source": "App 1", "destination": "App 2", "entityMappings": [{ "name": "Items", "source": "Item",
               "destination": "Item"\(way == .policy ? ", \"policy\": \"Policy\"" : ""), "attributes": { \(attributes.joined(separator: ", ")) } }] }
             """
-        var mappings: [MappingSource] = []
+        var mappings: [URL] = []
         if way.hasMapping {
             try mapping.write(toFile: folder.file("Map.json"), atomically: true, encoding: .utf8)
-            mappings = [.url(URL(fileURLWithPath: folder.file("Map.json")))]
+            mappings = [URL(fileURLWithPath: folder.file("Map.json"))]
         }
         let report = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings,
             policies: ["Policy": { DamagedStore.Policy() }]
-        ).migrate(Configuration(target: "App 2", executor: way.executor, takesSnapshot: false))
+        ).migrate(
+            Configuration {
+                $0.target = "App 2"
+                $0.executor = way.executor
+                $0.takesSnapshot = false
+            })
         #expect(report.mode == (way.isCopy ? .copy : .inPlace) && report.verification.differences.isEmpty)
         let after = try dump(store, later.suffix)
         #expect(before.count == Self.values.count && after.count == before.count)

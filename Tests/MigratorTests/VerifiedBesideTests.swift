@@ -14,8 +14,12 @@ struct VerifiedBesideTests {
 
     /// Returns a configuration of four copied steps, each separate.
     private static func configuration(beside: Bool = true) -> Configuration {
-        var configuration = Configuration(
-            chunkSize: .rows(5), executor: .set, composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
+        var configuration = Configuration {
+            $0.chunkSize = .rows(5)
+            $0.executor = .set
+            $0.composes = false
+            $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+        }
         configuration.leastVerifiedBeside = beside ? 0 : .max
         return configuration
     }

@@ -26,14 +26,18 @@ struct VerifierTests {
             try files.replace(folder + "/" + VerifierTests.name, with: Array("large".utf8))
             // Simulates another volume: with a hard link, a change would affect both files.
             _ = try store.migrator(files: FileLayer(faults: FaultPlan(hasLinks: false)))
-                .migrate(Configuration(target: "App 2", output: URL(fileURLWithPath: output)))
+                .migrate(
+                    Configuration {
+                        $0.target = "App 2"
+                        $0.output = URL(fileURLWithPath: output)
+                    })
         }
 
         func verify(onProgress: ProgressHook? = nil) throws -> VerificationSummary {
             try Verifier(
                 store: URL(fileURLWithPath: output),
                 models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
-                mappings: [.url(URL(fileURLWithPath: store.folder.file("Mappings/Map.json")))]
+                mappings: [URL(fileURLWithPath: store.folder.file("Mappings/Map.json"))]
             ).verifyMigration(from: URL(fileURLWithPath: store.store), onProgress: onProgress)
         }
     }

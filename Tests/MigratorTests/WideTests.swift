@@ -54,7 +54,7 @@ struct WideTests {
             try Migrator(
                 store: URL(fileURLWithPath: path),
                 models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
-                mappings: isMapped ? [.url(URL(fileURLWithPath: folder.file("Map.json")))] : [])
+                mappings: isMapped ? [URL(fileURLWithPath: folder.file("Map.json"))] : [])
         }
     }
 
@@ -62,7 +62,11 @@ struct WideTests {
     func copied(isOptional: Bool, attributes: Int) throws {
         for executor in [ExecutorChoice.set, .row] {
             let store = try Store(attributes: attributes, isOptional: isOptional)
-            let report = try store.migrator(isMapped: true).migrate(Configuration(target: "App 2", executor: executor))
+            let report = try store.migrator(isMapped: true).migrate(
+                Configuration {
+                    $0.target = "App 2"
+                    $0.executor = executor
+                })
             #expect(report.verification.mode == .full && report.verification.checked == 2)
             #expect(report.verification.differences.isEmpty)
             try compare(store, attributes, more: 3)
@@ -72,7 +76,10 @@ struct WideTests {
     @Test("are migrated in place", arguments: [false, true], [1_000, 1_900])
     func inPlace(isOptional: Bool, attributes: Int) throws {
         let store = try Store(attributes: attributes, isOptional: isOptional)
-        let configuration = Configuration(target: "App 2", ignoresMappingsBeside: true)
+        let configuration = Configuration {
+            $0.target = "App 2"
+            $0.ignoresMappingsBeside = true
+        }
         let plan = try store.migrator(isMapped: false).plan(configuration, checksRows: true)
         #expect(plan.steps.map(\.mode) == [.inPlace] && plan.refusals.isEmpty)
         let report = try store.migrator(isMapped: false).migrate(configuration)
@@ -94,7 +101,10 @@ struct WideTests {
     func tooWide(isMapped: Bool) throws {
         // 1,997 attributes and three columns of Core Data's are the limit; version 2 has one attribute more.
         let store = try Store(attributes: 1_997, isOptional: true)
-        let configuration = Configuration(target: "App 2", ignoresMappingsBeside: !isMapped)
+        let configuration = Configuration {
+            $0.target = "App 2"
+            $0.ignoresMappingsBeside = !isMapped
+        }
         let migrator = try store.migrator(isMapped: isMapped)
         for checksRows in [false, true] {
             let error = #expect(throws: FerryError.self) { try migrator.plan(configuration, checksRows: checksRows) }

@@ -28,10 +28,14 @@ struct ChainCase: BenchmarkCase {
         let output = isCopy ? URL(fileURLWithPath: "\(work)/New.sqlite") : nil
         let report = try probe.measure(rows: point.rows) {
             // Reading the models belongs to the measured work, as it belongs to every call.
-            var configuration = Configuration(
-                target: ChainSubject.target(isChain: isChain), output: output, executor: isCopy ? .set : .automatic,
-                verify: .none, takesSnapshot: false,
-                trace: probe.trace)
+            var configuration = Configuration {
+                $0.target = ChainSubject.target(isChain: isChain)
+                $0.output = output
+                $0.executor = isCopy ? .set : .automatic
+                $0.verify = .none
+                $0.takesSnapshot = false
+                $0.trace = probe.trace
+            }
             // One inferred mapping would lead straight to the last version, and lose an attribute that was renamed
             // twice.
             if isChain { configuration.chain = .versions(ChainSubject.chain) }

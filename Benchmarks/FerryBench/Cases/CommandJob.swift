@@ -16,7 +16,11 @@ enum CommandJob {
         guard let tool = probe.tool, !probe.isCounting else {
             try MigratorJob.inPlace(
                 data, work: work, rows: rows,
-                Configuration(executor: executor, verify: verify, takesSnapshot: takesSnapshot), probe: probe)
+                Configuration {
+                    $0.executor = executor
+                    $0.verify = verify
+                    $0.takesSnapshot = takesSnapshot
+                }, probe: probe)
             return
         }
         let store = try Subject.copyStore(data, work: work)

@@ -32,8 +32,13 @@ enum MigratorJob {
         let output = URL(fileURLWithPath: "\(work)/New.sqlite")
         let report = try probe.measure(rows: rows) {
             try migrator.migrate(
-                Configuration(
-                    target: Subject.target, output: output, executor: .set, verify: .none, trace: probe.trace))
+                Configuration {
+                    $0.target = Subject.target
+                    $0.output = output
+                    $0.executor = .set
+                    $0.verify = .none
+                    $0.trace = probe.trace
+                })
         }
         try note(report, rows: rows, probe)
     }

@@ -19,7 +19,7 @@ struct PlanCase: BenchmarkCase {
 
     func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
         _ = try probe.measure(rows: point.rows) {
-            try Subject.migrator(data).plan(.init(trace: probe.trace))
+            try Subject.migrator(data).plan(Configuration { $0.trace = probe.trace })
         }
     }
 }

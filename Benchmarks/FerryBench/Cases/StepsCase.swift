@@ -31,7 +31,11 @@ struct StepsCase: BenchmarkCase {
         let store = try Subject.copyStore(data, work: work)
         let report = try probe.measure(rows: point.rows) {
             try StepsSubject.migrator(data, store: store).migrate(
-                Configuration(target: "V4", executor: .set, composes: false))
+                Configuration {
+                    $0.target = "V4"
+                    $0.executor = .set
+                    $0.composes = false
+                })
         }
         let steps = Set(report.entityMappings.map(\.step)).count
         guard report.outcome == .migrated, report.mode == .copy, steps == 3,

@@ -33,8 +33,13 @@ struct SwapCase: BenchmarkCase {
             return
         }
         let migrator = try Subject.migrator(data, store: store)
-        var configuration = Configuration(
-            target: Subject.target, executor: .set, verify: .none, takesSnapshot: false, holdsSwap: true)
+        var configuration = Configuration {
+            $0.target = Subject.target
+            $0.executor = .set
+            $0.verify = .none
+            $0.takesSnapshot = false
+            $0.holdsSwap = true
+        }
         configuration.largestLoggedSwap = side == "log" ? .max : 0
         do {
             _ = try migrator.migrate(configuration)

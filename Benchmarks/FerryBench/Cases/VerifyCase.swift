@@ -30,9 +30,12 @@ struct VerifyCase: BenchmarkCase {
         try Subject.booksAndUsers.write(rows: point.rows, to: "\(folder)/library")
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
         _ = try Subject.migrator("\(folder)/library").migrate(
-            Configuration(
-                target: Subject.target, output: URL(fileURLWithPath: "\(folder)/\(Self.migrated)"), executor: .set,
-                verify: .none))
+            Configuration {
+                $0.target = Subject.target
+                $0.output = URL(fileURLWithPath: "\(folder)/\(Self.migrated)")
+                $0.executor = .set
+                $0.verify = .none
+            })
     }
 
     func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
@@ -43,7 +46,10 @@ struct VerifyCase: BenchmarkCase {
         }
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
-            Configuration(executor: .set, verify: side == "quick" ? .quick : .full), probe: probe)
+            Configuration {
+                $0.executor = .set
+                $0.verify = side == "quick" ? .quick : .full
+            }, probe: probe)
         let seconds = Dictionary(report.phases.map { ($0.phase, $0.time.inSeconds) }, uniquingKeysWith: +)
         let before = [.snapshot, .rows, .relationships, .indexes].reduce(0) { $0 + (seconds[$1] ?? 0) }
         guard let verify = seconds[.verify], verify > 0 else { return }

@@ -110,7 +110,7 @@ enum ChainSubject {
         let mapping = "\(folder)/\(isChain ? "First" : "Single").json"
         return try Migrator(
             store: URL(fileURLWithPath: store), models: names.map { .url(URL(fileURLWithPath: model($0, folder))) },
-            mappings: isCopy ? [.url(URL(fileURLWithPath: mapping))] : [])
+            mappings: isCopy ? [URL(fileURLWithPath: mapping)] : [])
     }
 
     static func target(isChain: Bool) -> String { isChain ? "V\(versions)" : single }

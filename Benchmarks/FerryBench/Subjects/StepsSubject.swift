@@ -76,7 +76,7 @@ enum StepsSubject {
     static func migrator(_ folder: String, store: String) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store), models: versions.map { .url(URL(fileURLWithPath: model($0, folder))) },
-            mappings: mappings.indices.map { .url(URL(fileURLWithPath: mapping($0, folder))) })
+            mappings: mappings.indices.map { URL(fileURLWithPath: mapping($0, folder)) })
     }
 
     /// The hand-written statements of each step, in the order of the steps.

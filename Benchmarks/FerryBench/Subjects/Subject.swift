@@ -95,8 +95,8 @@ struct Subject: Sendable {
         [old(folder), new(folder)].map { .url(URL(fileURLWithPath: $0)) }
     }
 
-    private static func mappings(_ folder: String) throws -> [MappingSource] {
-        try FileLayer().exists(mapping(folder)) ? [.url(URL(fileURLWithPath: mapping(folder)))] : []
+    private static func mappings(_ folder: String) throws -> [URL] {
+        try FileLayer().exists(mapping(folder)) ? [URL(fileURLWithPath: mapping(folder))] : []
     }
 
     /// Copies the store into the work folder, for a migration in place.

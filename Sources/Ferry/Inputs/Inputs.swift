@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySnapshot
 internal import FerryStore
+internal import Foundation
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
@@ -24,7 +25,7 @@ struct Inputs: Sendable {
     let memoryBefore = ResidentMemory.ownBytes()
 
     init(
-        models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
+        models: [ModelSource], mappings: [URL], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
     ) throws(FerryError) {
         self.policies = policies
         catalog = try ModelCatalog(models: models, files: files)
@@ -32,7 +33,7 @@ struct Inputs: Sendable {
             FerryWarning(.modelPassedOver, "\($0.error.message) It is ignored.", about: .init(path: $0.path))
         }
         var given: [MappingModel] = []
-        for mapping in mappings { given += try MappingFile.loadAll(path: mapping.path, files: files) }
+        for mapping in mappings { given += try MappingFile.loadAll(path: mapping.filePath, files: files) }
         mappingModels = MappingModel.distinct(given)
         catalog = catalog.ordered(along: mappingModels)
         digests = [:]

@@ -19,75 +19,75 @@ public struct Configuration: Sendable {
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// The versions that the migration passes through.
-    public var chain: ChainChoice
+    public var chain: ChainChoice = .automatic
     /// Whether Ferry infers a mapping if no mapping model leads to the next version.
-    public var infersMappings: Bool
+    public var infersMappings = true
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
-    public var ignoresMappingsBeside: Bool
-    public var losses: Losses
+    public var ignoresMappingsBeside = false
+    public var losses: Losses = .allow
     /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
-    public var allowedLosses: Set<String>
+    public var allowedLosses: Set<String> = []
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
-    public var allowsDowngrade: Bool
+    public var allowsDowngrade = false
     /// Whether a mapping may compare objects of one entity with all objects of another one more than a billion times.
-    public var allowsQuadratic: Bool
+    public var allowsQuadratic = false
     /// A store of the target version that Core Data made, from which the migrated store gets its tables, columns,
     /// entity numbers, indexes and triggers; an empty one suffices.
     public var like: URL?
     /// The relationship that names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
-    public var joinTables: [String]
+    public var joinTables: [String] = []
     /// The path of the migrated store; nil means in place of the store.
     ///
     /// A store that has the target version already is copied to this path.
     public var output: URL?
-    public var chunkSize: ChunkSize
+    public var chunkSize: ChunkSize = .automatic
     /// The most bytes that an automatic chunk writes, as far as that can be estimated.
     ///
     /// A value that is larger than a chunk is carried alone, in pieces.
-    public var chunkBytes: Int
+    public var chunkBytes = 4 << 20
     /// The longest time that an automatic chunk takes, as far as that can be estimated.
-    public var chunkTime: Duration
+    public var chunkTime: Duration = .milliseconds(500)
     /// The bytes that the process may hold, at least 24 MiB; caches, queues and the snapshot's level are chosen to fit.
     ///
     /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. Your own code
     /// (migration policies) and model files above 1 MiB come on top.
-    public var memoryLimit: Int
-    public var executor: ExecutorChoice
-    public var verify: VerifyMode
+    public var memoryLimit = 32 << 20
+    public var executor: ExecutorChoice = .automatic
+    public var verify: VerifyMode = .full
     /// The number of parts of the verification that run at one time; nil for as many as there are processors.
     ///
     /// A low ``memoryLimit`` allows fewer. The result does not depend on this number.
     public var jobs: Int?
     /// Whether a verified snapshot is taken first; never with ``output``, which leaves the store unchanged.
-    public var takesSnapshot: Bool
+    public var takesSnapshot = true
     /// Whether the snapshot is a copy-on-write clone of the store's file instead of a compressed archive.
     ///
     /// A clone is made at once and shares its blocks with the store until either changes, but has no hash. It takes a
     /// volume with such files (APFS, Btrfs, XFS); on another one the migration is refused.
-    public var clonesSnapshot: Bool
+    public var clonesSnapshot = false
     /// The folder for the snapshot; nil means `STORE.snapshots`.
     public var snapshotFolder: URL?
     /// The compression level of the archive: 1 (fast) to 19 with Zstandard, to 9 in a build without it.
-    public var snapshotLevel: Int
-    public var damaged: DamagedRows
+    public var snapshotLevel = 1
+    public var damaged: DamagedRows = .refuse
     /// Names of objects in the store that are not Core Data's and are not to be carried over.
-    public var dropUnknown: [String]
+    public var dropUnknown: [String] = []
     /// Whether columns that an unfinished attempt left in the store give their values to the new properties of their names.
     ///
     /// Otherwise these begin empty, and the values are a loss.
-    public var adopts: Bool
+    public var adopts = false
     /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
-    public var composes: Bool
+    public var composes = true
     /// Whether an unfinished run is dropped instead of resumed.
-    public var restart: Bool
+    public var restart = false
     /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
     /// folder; otherwise such a store is refused.
-    public var recovers: Bool
+    public var recovers = false
     /// Whether missing tables and columns of the store's version are made before the migration, after a snapshot.
     ///
     /// They are empty, or have the model's default values. Otherwise such a store is refused.
-    public var repairs: Bool
+    public var repairs = false
     /// The time after which a call stops, for the next call to resume; nil for no limit.
     ///
     /// Each call does at least one unit of work, even one that takes longer.
@@ -97,7 +97,7 @@ public struct Configuration: Sendable {
     /// A spent ``budget`` or a stop request ends the waiting.
     public var waits: Duration?
     /// Whether the call stops before the last step, which puts the migrated store in place.
-    public var holdsSwap: Bool
+    public var holdsSwap = false
     /// Called before each step with the step's source store, which the hook must not change.
     ///
     /// For the first step that is the app's own store. With a hook each step runs alone, in the run folder.
@@ -109,7 +109,7 @@ public struct Configuration: Sendable {
     /// hook again only if the call ended before its return was recorded; the store is then as at the first call.
     public var didMigrate: StageHook?
     /// The value of `now()` in expressions, read once per run; for tests.
-    public var now: @Sendable () -> Date
+    public var now: @Sendable () -> Date = { Date() }
     /// Receives every statement and file operation.
     public var trace: TraceHook?
     /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a smaller
@@ -130,58 +130,16 @@ public struct Configuration: Sendable {
     /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.
     package var leastMarkedSeconds = 2.0
 
-    public init(
-        target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
-        ignoresMappingsBeside: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
-        allowsDowngrade: Bool = false, allowsQuadratic: Bool = false, like: URL? = nil, joinTables: [String] = [],
-        output: URL? = nil, chunkSize: ChunkSize = .automatic,
-        chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
-        executor: ExecutorChoice = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
-        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
-        damaged: DamagedRows = .refuse,
-        dropUnknown: [String] = [], adopts: Bool = false,
-        composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
-        budget: Duration? = nil, waits: Duration? = nil,
-        holdsSwap: Bool = false,
-        willMigrate: StageHook? = nil, didMigrate: StageHook? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
-    ) {
-        self.target = target
-        self.chain = chain
-        self.infersMappings = infersMappings
-        self.ignoresMappingsBeside = ignoresMappingsBeside
-        self.losses = losses
-        self.allowedLosses = allowedLosses
-        self.allowsDowngrade = allowsDowngrade
-        self.allowsQuadratic = allowsQuadratic
-        self.like = like
-        self.joinTables = joinTables
-        self.output = output
-        self.chunkSize = chunkSize
-        self.chunkBytes = chunkBytes
-        self.chunkTime = chunkTime
-        self.memoryLimit = memoryLimit
-        self.executor = executor
-        self.verify = verify
-        self.jobs = jobs
-        self.takesSnapshot = takesSnapshot
-        self.clonesSnapshot = clonesSnapshot
-        self.snapshotFolder = snapshotFolder
-        self.snapshotLevel = snapshotLevel
-        self.damaged = damaged
-        self.dropUnknown = dropUnknown
-        self.adopts = adopts
-        self.composes = composes
-        self.restart = restart
-        self.recovers = recovers
-        self.repairs = repairs
-        self.budget = budget
-        self.waits = waits
-        self.holdsSwap = holdsSwap
-        self.willMigrate = willMigrate
-        self.didMigrate = didMigrate
-        self.now = now
-        self.trace = trace
+    /// The settings of `ferry migrate`, but for the losses that it refuses.
+    public init() {}
+
+    /// The default settings with changes: `Configuration { $0.target = "App 3" }`.
+    ///
+    /// - Parameter change: Receives the default settings.
+    /// - Throws: The error of `change`.
+    public init(_ change: (inout Configuration) throws -> Void) rethrows {
+        self.init()
+        try change(&self)
     }
 
     var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }

@@ -19,18 +19,13 @@ extension Migrator {
         _ configuration: Configuration = Configuration(), progress: Progress? = nil,
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) async throws -> MigrationReport {
-        let stop = StopRequest()
-        let follower = progress.map { ProgressFollower($0, stop: stop) }
-        return try await withTaskCancellationHandler {
-            try await MigrationThread.run {
-                defer { follower?.end() }
-                return try migrate(configuration, stop: stop) { event in
-                    onEvent(event)
-                    follower?.take(event)
-                }
+        try await MigrationThread.run { stop in
+            let follower = progress.map { ProgressFollower($0, stop: stop) }
+            defer { follower?.end() }
+            return try migrate(configuration, stop: stop) { event in
+                onEvent(event)
+                follower?.take(event)
             }
-        } onCancel: {
-            stop.request(.cancelled)
         }
     }
 
@@ -82,10 +77,15 @@ final class ProgressFollower: Sendable {
 
 /// Threads for migrations: those of tasks are only as many as the processors, and must not wait for a disk.
 enum MigrationThread {
-    /// Runs a body on a thread of its own while the task waits.
-    static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            start({ try body() }, then: { continuation.resume(with: $0) })
+    /// Runs a body on a thread of its own while the task waits; a cancelled task requests the body's stop.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable (StopRequest) throws -> Value) async throws -> Value {
+        let stop = StopRequest()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                start({ try body(stop) }, then: { continuation.resume(with: $0) })
+            }
+        } onCancel: {
+            stop.request(.cancelled)
         }
     }
 
@@ -165,7 +165,7 @@ extension Migrator {
         var configuration = configuration
         configuration.budget = budget ?? configuration.budget
         let asked = configuration
-        let isNeeded: Bool? = try await MigrationThread.run {
+        let isNeeded: Bool? = try await MigrationThread.run { _ in
             let path = try RunPlace.place(store.filePath, files: files)
             let isThere = try files.exists(path) || RunFolder.exists(RunFolder.path(beside: path), files: files)
             return isThere ? try needsMigration(asked) : nil

@@ -25,13 +25,13 @@ public struct Migrator: Sendable {
     /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, `.badExpression`, and `.unsupported` when the
     ///   linked SQLite is too old.
     public init(
-        store: URL, models: [ModelSource], mappings: [MappingSource] = [], policies: [String: PolicyFactory] = [:]
+        store: URL, models: [ModelSource], mappings: [URL] = [], policies: [String: PolicyFactory] = [:]
     ) throws {
         try self.init(store: store, models: models, mappings: mappings, policies: policies, files: FileLayer())
     }
 
     package init(
-        store: URL, models: [ModelSource], mappings: [MappingSource], policies: [String: PolicyFactory] = [:],
+        store: URL, models: [ModelSource], mappings: [URL], policies: [String: PolicyFactory] = [:],
         files: FileLayer
     ) throws {
         try SQLiteCheck.require()

@@ -28,13 +28,6 @@ public struct ModelSource: Sendable, Hashable {
     }
 }
 
-/// The location of a mapping model: `.xcmappingmodel`, `.cdm`, or Ferry's JSON.
-public struct MappingSource: Sendable, Hashable {
-    package var path: String
-
-    public static func url(_ url: URL) -> MappingSource { MappingSource(path: url.filePath) }
-}
-
 extension URL {
     /// The path for system calls: decoded, without a trailing slash.
     package var filePath: String {
@@ -54,7 +47,7 @@ extension Migrator {
     ///   - policies: As in ``init(store:models:mappings:policies:)``.
     /// - Throws: ``FerryError`` as ``init(store:models:mappings:policies:)`` does; `.notFound` without a model.
     public init(
-        store: URL, bundles: [Bundle], mappings: [MappingSource] = [], policies: [String: PolicyFactory] = [:]
+        store: URL, bundles: [Bundle], mappings: [URL] = [], policies: [String: PolicyFactory] = [:]
     ) throws {
         let models = bundles.flatMap(ModelSource.all(in:))
         guard !models.isEmpty else {
@@ -63,7 +56,7 @@ extension Migrator {
                 remedy: "Add the model to the resources of the target, or give its URL.")
         }
         try self.init(
-            store: store, models: models, mappings: bundles.flatMap(MappingSource.all(in:)) + mappings,
+            store: store, models: models, mappings: bundles.flatMap(Self.mappingModels(in:)) + mappings,
             policies: policies)
     }
 }
@@ -75,11 +68,9 @@ extension ModelSource {
     }
 }
 
-extension MappingSource {
+extension Migrator {
     /// The mapping models in a bundle: compiled ones (`.cdm`), and their sources if nothing compiles them.
-    public static func all(in bundle: Bundle) -> [MappingSource] {
-        bundle.resources(["cdm", "xcmappingmodel"]).map { .url($0) }
-    }
+    public static func mappingModels(in bundle: Bundle) -> [URL] { bundle.resources(["cdm", "xcmappingmodel"]) }
 }
 
 extension Bundle {

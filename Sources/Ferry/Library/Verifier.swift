@@ -33,7 +33,7 @@ public struct Verifier: Sendable {
     /// Reads the models and mapping models.
     ///
     /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`; `.unsupported`: the linked SQLite is too old.
-    public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
+    public init(store: URL, models: [ModelSource], mappings: [URL] = []) throws {
         try SQLiteCheck.require()
         self.store = store
         files = FileLayer()

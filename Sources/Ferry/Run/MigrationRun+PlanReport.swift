@@ -202,14 +202,6 @@ extension MigrationRun {
     }
 }
 
-extension Duration {
-    /// In seconds, with a digit after the point if there are few.
-    fileprivate var inWords: String {
-        let tenths = Int64((inSeconds * 10).rounded())
-        return tenths < 100 ? "\(tenths / 10).\(tenths % 10) s" : "\((tenths + 5) / 10) s"
-    }
-}
-
 extension PlanReport {
     init(_ plan: MigrationPlan, store: String, rows: Int64) {
         self.init(store: URL(fileURLWithPath: store), chain: plan.chain)

@@ -81,7 +81,7 @@ struct MigrationInput {
     init(_ arguments: Arguments) throws(FerryError) {
         self.arguments = arguments
         store = arguments.store
-        var configuration = Configuration(target: arguments.value("--to"))
+        var configuration = Configuration { $0.target = arguments.value("--to") }
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: ExecutorChoice.allCases) ?? .automatic
@@ -129,7 +129,7 @@ struct MigrationInput {
 extension Arguments {
     /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
-    var mappings: [MappingSource] { values("--mappings").map { .url($0.fileURL) } }
+    var mappings: [URL] { values("--mappings").map(\.fileURL) }
 
     /// The time of `--wait`.
     func wait() throws(FerryError) -> Duration? { try time("--wait", "a time such as 30s or 5min") }

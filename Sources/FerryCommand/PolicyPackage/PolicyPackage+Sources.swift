@@ -188,8 +188,8 @@ extension PolicyPackage {
 
                 let migrator = try Migrator(
                     store: store, models: Self.models.map { .url(Self.url($0)) },
-                    mappings: Self.mappingModels.map { .url(Self.url($0)) }, policies: policies)
-                var configuration = Configuration(target: Self.target)
+                    mappings: Self.mappingModels.map { Self.url($0) }, policies: policies)
+                var configuration = Configuration { $0.target = Self.target }
                 // Only the mapping models above; others of the app's may lie beside them.
                 configuration.ignoresMappingsBeside = true
                 let places = try Self.unwrittenPlaces()

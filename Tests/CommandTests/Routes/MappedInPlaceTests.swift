@@ -33,12 +33,12 @@ struct MappedInPlaceTests {
         _ change: (inout Configuration) -> Void = { _ in },
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        var configuration = Configuration(takesSnapshot: false)
+        var configuration = Configuration { $0.takesSnapshot = false }
         change(&configuration)
         return try Migrator(
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: app.folder.file("App.xcdatamodeld")))],
-            mappings: [.url(URL(fileURLWithPath: app.folder.file("map.json")))]
+            mappings: [URL(fileURLWithPath: app.folder.file("map.json"))]
         ).migrate(configuration, onEvent: onEvent)
     }
 

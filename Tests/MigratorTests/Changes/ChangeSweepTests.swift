@@ -110,8 +110,12 @@ struct ChangeSweepTests {
     }
 
     private func configuration(_ store: DamagedStore, _ output: String, jobs: Int? = nil) -> Configuration {
-        var configuration = Configuration(
-            target: "App 2", output: URL(fileURLWithPath: output), executor: store.way.executor, takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = "App 2"
+            $0.output = URL(fileURLWithPath: output)
+            $0.executor = store.way.executor
+            $0.takesSnapshot = false
+        }
         configuration.jobs = jobs
         return configuration
     }
@@ -220,7 +224,7 @@ struct ChangeSweepTests {
         return try Verifier(
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: store.folder.file("App.xcdatamodeld")))],
-            mappings: store.way.hasMapping ? [.url(URL(fileURLWithPath: mapping))] : []
+            mappings: store.way.hasMapping ? [URL(fileURLWithPath: mapping)] : []
         ).verifyMigration(from: URL(fileURLWithPath: store.store), .init(jobs: jobs)).differences.map { "\($0)" }
     }
 }

@@ -47,8 +47,11 @@ struct ExternalFilesFaultTests {
         let store = try DamagedStore(.copy, damage: damage, later: DamagedStore.later)
         try put(beside: store.store)
         let output = store.folder.file("New.sqlite")
-        let configuration = Configuration(
-            target: "App 2", output: URL(fileURLWithPath: output), now: { Date(timeIntervalSinceReferenceDate: 0) })
+        let configuration = Configuration {
+            $0.target = "App 2"
+            $0.output = URL(fileURLWithPath: output)
+            $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+        }
         return Stage(folder: store.folder, external: ExternalData.folder(forStore: output)) {
             _ = try store.migrator(files: $0).migrate(configuration)
         }

@@ -35,8 +35,11 @@ struct Scenario {
     }
 
     /// Runs every step separately, with small chunks, and with the same time for all calls.
-    static let configuration = Configuration(
-        chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
+    static let configuration = Configuration {
+        $0.chunkSize = .rows(5)
+        $0.composes = false
+        $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
+    }
 
     init(_ kind: Kind, form: TinyStore.Form) throws {
         self.kind = kind

@@ -129,7 +129,10 @@ final class RandomPair {
         let options = GenerationOptions(rows: 9, seed: seed, emptyPercent: 25, usesWriteAheadLog: false)
         let store = folder.file("Old.sqlite")
         try StoreGenerator(catalog.version(named: "V1"), options: options).generate(at: store, files: FileLayer())
-        var configuration = Configuration(target: "V2", takesSnapshot: false)
+        var configuration = Configuration {
+            $0.target = "V2"
+            $0.takesSnapshot = false
+        }
         configuration.executor = way == .copied ? .row : .automatic
         configuration.output = URL(fileURLWithPath: folder.file("New.sqlite"))
         let sources = paths.map { ModelSource.url($0) }
@@ -140,7 +143,7 @@ final class RandomPair {
             text = try random.text { text in
                 try FileLayer().replace(path, with: Array(text.utf8))
                 let migrator = try Migrator(
-                    store: URL(fileURLWithPath: store), models: sources, mappings: [.url(URL(fileURLWithPath: path))])
+                    store: URL(fileURLWithPath: store), models: sources, mappings: [URL(fileURLWithPath: path)])
                 do { return try migrator.plan(configuration).refusals.isEmpty } catch is FerryError { return false }
             }
             guard let text else { return nil }
@@ -150,7 +153,7 @@ final class RandomPair {
         } else {
             words = MappingWords(inferred: models[0], models[1])
         }
-        let mappings = text == nil ? [] : [MappingSource.url(URL(fileURLWithPath: folder.file("mapping.json")))]
+        let mappings = text == nil ? [] : [URL(fileURLWithPath: folder.file("mapping.json"))]
         do {
             report = try Migrator(store: URL(fileURLWithPath: store), models: sources, mappings: mappings)
                 .migrate(configuration)

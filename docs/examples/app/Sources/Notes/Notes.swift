@@ -13,7 +13,7 @@ struct Notes {
             throw Unexpected(description: "The mapping model is not among the resources.")
         }
         let migrator = try Migrator(
-            store: store, bundles: [.module], mappings: [.url(mapping)],
+            store: store, bundles: [.module], mappings: [mapping],
             policies: ["NoteToNotePolicy": { NoteToNotePolicy() }])
         print("The store has version \(try migrator.identify().version ?? "unknown").")
 
@@ -35,7 +35,7 @@ struct Notes {
     private static func cancel(_ migrator: Migrator) async throws {
         let (begun, signal) = AsyncStream.makeStream(of: Int64.self)
         let work = Task {
-            try await migrator.migrate(Configuration(chunkSize: .rows(100))) { event in
+            try await migrator.migrate(Configuration { $0.chunkSize = .rows(100) }) { event in
                 guard case .progress(let update) = event, update.phase == .rows else { return }
                 signal.yield(update.done)
             }
