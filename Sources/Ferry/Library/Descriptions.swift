@@ -13,8 +13,8 @@ extension MigrationReport: CustomStringConvertible {
         }
         let way = mode == .inPlace ? "in place" : "by a copy"
         let objects = entityMappings.reduce(0) { $0 + $1.written }.counting("object")
-        return "\(name) was migrated from \(chain.joined(separator: " to ")) \(way) in \(wallTime.inWords): \(objects). "
-            + verification.description
+        return "\(name) was migrated from \(chain.joined(separator: " to ")) \(way) in \(wallTime.inWords): "
+            + "\(objects). \(verification)"
     }
 }
 

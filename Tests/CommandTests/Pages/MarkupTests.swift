@@ -34,7 +34,7 @@ struct MarkupTests {
     private static let difference = #"{"check": NAME, "entity": NAME, "count": 2, "example": NAME}"#
     private static let statements =
         #"[{"step": 1, "from": NAME, "to": NAME, "isInPlace": false, "groups": [{"phase": "rows", "reason": NAME, "#
-        + #""statements": [{"sql": NAME, "parameters": [{"name": NAME, "value": NAME}]}]}]}]"#
+        + #""statements": [{"sql": NAME, "form": "chunks", "parameters": [{"name": NAME, "value": NAME}]}]}]}]"#
     private static let lineage =
         #"[{"property": NAME, "stops": [{"version": NAME, "properties": [NAME], "isByPolicy": false}]}]"#
     private static let plan = """
