@@ -50,12 +50,12 @@ struct ExpressionDepth {
         }
         for (what, computation) in parts
         where computation.depth > Computation.depthLimit && !computation.callsPolicy
-            && ComputationProgram(computation) == nil
+            && DeepComputation(computation) == nil
         {
             throw FerryError(
                 .unsupported,
                 "Entity mapping \(mapping.name): `\(what)` nests more operations than SQLite allows, on "
-                    + "more than \(ComputationProgram.argumentLimit) attributes.",
+                    + "more than \(DeepComputation.argumentLimit) attributes.",
                 remedy: "Split it into several steps, or compute it in a migration policy.",
                 place: .init(entityMapping: mapping.name))
         }

@@ -31,6 +31,12 @@ package struct FunctionArguments: ~Copyable {
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
     package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
 
+    /// Returns the object that the statement has bound; nil for any other argument.
+    package func object<Object: AnyObject>(_ index: Int, as type: Object.Type) -> Object? {
+        guard let pointer = sqlite3_value_pointer(value(index), BoundObject.type) else { return nil }
+        return Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue() as? Object
+    }
+
     /// Calls the body with the bytes of a text or BLOB argument, which are valid only inside the body.
     package func withBytes<Result>(
         _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -101,5 +107,15 @@ package struct FunctionResult: ~Copyable {
 
     package mutating func pass(argument index: Int, of arguments: borrowing FunctionArguments) {
         arguments.pass(index, to: context)
+    }
+}
+
+/// Objects that statements bind for functions.
+enum BoundObject {
+    private static let name: StaticString = "ferry_object"
+
+    /// The type of their pointers, by which SQLite keeps them from other functions.
+    static var type: UnsafePointer<CChar> {
+        UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }

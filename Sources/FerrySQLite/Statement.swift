@@ -101,6 +101,17 @@ package final class Statement {
         try check(sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)))
     }
 
+    /// Binds an object for a function of this connection, if the SQL has the parameter; it is released with the binding.
+    package func bind(object: AnyObject, named name: String) throws(DatabaseError) {
+        guard let index = parameter(name) else { return }
+        // SQLite releases it if the binding fails, too.
+        let pointer = Unmanaged.passRetained(object).toOpaque()
+        try check(
+            sqlite3_bind_pointer(handle, Int32(index), pointer, BoundObject.type) { pointer in
+                pointer.map { Unmanaged<AnyObject>.fromOpaque($0).release() }
+            })
+    }
+
     /// Binds a pointer of ``RowSums``, which must outlive the run.
     func bind(_ reading: UnsafeMutablePointer<ferry_reading>, at index: Int) throws(DatabaseError) {
         try check(ferry_sqlite3_bind_reading(handle, Int32(index), reading))

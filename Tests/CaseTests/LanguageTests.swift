@@ -116,7 +116,7 @@ private final class ThreeWays: PlainObjectSource {
         var translator = SQLTranslator(scope: Self.scope, resolver: Columns())
         let sql = try translator.sql(typed.computation)
         let statement = try connection.prepare("SELECT \(sql) FROM t AS s")
-        for (index, value) in translator.resolver.parameters.enumerated() { try statement.bind(value, at: index + 1) }
+        try translator.resolver.bind(to: statement)
         return try statement.step() ? statement.value(0) : .null
     }
 
@@ -125,7 +125,7 @@ private final class ThreeWays: PlainObjectSource {
         let evaluator = try RowEvaluator(typed.computation, now: 5, places: &places)
         let columns = (["s.*", "s.rowid"] + places.collections).joined(separator: ", ")
         let statement = try connection.prepare("SELECT \(columns) FROM t AS s")
-        for (index, value) in places.parameters.enumerated() { try statement.bind(value, at: index + 1) }
+        try places.bind(to: statement)
         _ = try statement.step()
         return switch try evaluator.value(in: StepRow(statement)) {
         case .null: .null
@@ -185,7 +185,9 @@ private final class ThreeWays: PlainObjectSource {
 }
 
 private struct Columns: PathResolver, PlaceResolver {
-    var parameters: [Value] = []
+    private var parameters: [Value] = []
+    /// The parameters of what Swift computes.
+    private var deep: [(name: String, computation: DeepComputation)] = []
     /// Subqueries that Swift reads as columns.
     var collections: [String] = []
     /// The aliases of members, by their collection's level, and of collections that are open.
@@ -236,7 +238,11 @@ private struct Columns: PathResolver, PlaceResolver {
     mutating func elementText() throws(FerryError) -> String { throw Self.none }
     mutating func elementTextPlace() throws(FerryError) -> Int { throw Self.none }
 
-    mutating func parameter(program: [UInt8]) -> String { add(.blob(program)) }
+    mutating func parameter(_ computation: DeepComputation) -> String {
+        let name = add(.null)
+        deep.append((name, computation))
+        return name
+    }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
@@ -247,6 +253,11 @@ private struct Columns: PathResolver, PlaceResolver {
         case .constant(.double(let real)): add(.real(real))
         case .constant(.string(let text)): add(.text(text))
         }
+    }
+
+    func bind(to statement: Statement) throws {
+        for (index, value) in parameters.enumerated() { try statement.bind(value, at: index + 1) }
+        for (name, computation) in deep { try statement.bind(object: DeepEvaluator(computation), named: name) }
     }
 
     private mutating func add(_ value: Value) -> String {

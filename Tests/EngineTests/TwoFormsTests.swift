@@ -127,6 +127,9 @@ private final class Forms {
         for (index, value) in translator.resolver.constants.enumerated() {
             try statement.bind(value, at: places + 1 + index)
         }
+        for (name, computation) in translator.resolver.deep {
+            try statement.bind(object: DeepEvaluator(computation), named: name)
+        }
         var placeholders = Placeholders(places: places)
         evaluator = try RowEvaluator(computation, now: 5, places: &placeholders)
     }
@@ -174,6 +177,8 @@ private final class Forms {
 private struct Placeholders: PathResolver, PlaceResolver {
     let places: Int
     var constants: [Value] = []
+    /// The parameters of what Swift computes.
+    var deep: [(name: String, computation: DeepComputation)] = []
 
     private func index(_ path: ResolvedPath) -> Int {
         guard case .attribute(let attribute, _) = path.end, let index = Int(attribute.name) else { return 0 }
@@ -185,9 +190,11 @@ private struct Placeholders: PathResolver, PlaceResolver {
     mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { index(path) }
     mutating func elementTextPlace() throws(FerryError) -> Int { 0 }
 
-    mutating func parameter(program: [UInt8]) -> String {
-        constants.append(.blob(program))
-        return "?\(places + constants.count)"
+    mutating func parameter(_ deep: DeepComputation) -> String {
+        constants.append(.null)
+        let name = "?\(places + constants.count)"
+        self.deep.append((name, deep))
+        return name
     }
 
     mutating func parameter(_ value: SQLParameter) -> String {

@@ -165,13 +165,13 @@ import Testing
         #expect(error.description.contains(mention), "\(error)")
     }
 
-    @Test("NULL in an expression that is too deep for SQLite's parser is part of its program")
+    @Test("NULL in an expression that is too deep for SQLite's parser is a part of it")
     func writesNil() throws {
         var text = "NULL"
         for _ in 0..<30 { text = "ifnil:then:(\(text), uppercase($source.title))" }
         let computation = try ExpressionTranslation(scope: Library.json).value(try Expression.parse(text)).computation
         #expect(computation.depth > Computation.depthLimit)
-        #expect(ComputationProgram(computation)?.arguments.count == 1)
+        #expect(DeepComputation(computation)?.arguments.count == 1)
     }
 
     @Test("An expression of the permitted depth is read, checked and translated on a thread of 512 KiB")
@@ -264,8 +264,8 @@ private struct TextResolver: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { "e.json" }
 
-    mutating func parameter(program: [UInt8]) -> String {
-        parameters.append("program")
+    mutating func parameter(_ deep: DeepComputation) -> String {
+        parameters.append("deep")
         return "?\(parameters.count)"
     }
 

@@ -335,6 +335,8 @@ extension PlannedStatements.Statement {
                     case .stored(let stored): Value(stored).literal
                     // The run's fixed time, in seconds since 2001-01-01 UTC.
                     case .now: "unixepoch() - 978307200"
+                    // SQL has no literal for what Swift evaluates.
+                    case .deep: "NULL"
                     }
                 return .init(name: named.name, value: value)
             })

@@ -16,16 +16,13 @@ extension BoundSQL {
 
 extension Parameters {
     func bind(to statement: Statement, now: Double) throws(DatabaseError) {
-        for named in values { try statement.bind(FerrySQLite.Value(named.value, now: now), named: named.name) }
-    }
-}
-
-extension Value {
-    init(_ value: Parameters.Value, now: Double) {
-        switch value {
-        case .null: self = .null
-        case .stored(let stored): self.init(stored)
-        case .now: self = .real(now)
+        for named in values {
+            switch named.value {
+            case .null: try statement.bind(.null, named: named.name)
+            case .stored(let stored): try statement.bind(FerrySQLite.Value(stored), named: named.name)
+            case .now: try statement.bind(.real(now), named: named.name)
+            case .deep(let deep): try statement.bind(object: DeepEvaluator(deep), named: named.name)
+            }
         }
     }
 }

@@ -85,9 +85,7 @@ struct FailedRowSearch {
     private func fails(_ values: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT \(values.isEmpty ? "1" : values.joined(separator: ", ")) FROM \(rows)")
-        for parameter in parameters.values where statement.parameter(parameter.name) != nil {
-            try statement.bind(Value(parameter.value, now: now), named: parameter.name)
-        }
+        try parameters.bind(to: statement, now: now)
         try statement.bind(range)
         do {
             while try statement.step() {}

@@ -13,6 +13,12 @@ package enum FunctionRegistry {
                 arguments, result in try memory.call(function, arguments, &result)
             }
         }
+        try connection.register(DeepComputation.function, arguments: -1, deterministic: true) { arguments, result in
+            guard let evaluator = arguments.object(0, as: DeepEvaluator.self) else {
+                throw FerryError(.internalError, "\(DeepComputation.function) is called without an evaluator.")
+            }
+            try memory.call(evaluator, arguments, &result)
+        }
         for function in AggregateFunction.byOperator.values {
             let count: Int = function.isOfSorted ? 2 : 1
             try connection.register(aggregate: function.name, arguments: count) { AggregateCall(function, memory) }
@@ -22,6 +28,14 @@ package enum FunctionRegistry {
         ) { [unowned connection] in JSONElements(on: connection) }
     }
 }
+
+/// What computes a value from arguments.
+private protocol Callable {
+    func call(_ arguments: ScalarFunction.Arguments, result: inout FerryExpression.FunctionResult) throws(FerryError)
+}
+
+extension ScalarFunction: Callable {}
+extension DeepEvaluator: Callable {}
 
 /// Memory that all functions of a connection share: no call begins during another one.
 ///
@@ -46,7 +60,7 @@ private final class CallMemory {
     }
 
     func call(
-        _ function: ScalarFunction, _ arguments: borrowing FunctionArguments,
+        _ function: some Callable, _ arguments: borrowing FunctionArguments,
         _ sqlResult: inout FerrySQLite.FunctionResult
     ) throws {
         arguments.read(into: values)

@@ -37,7 +37,7 @@ package struct ScalarFunction: Sendable {
     }
 
     package static let all: [ScalarFunction] =
-        arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted + programs
+        arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted
         + lists
         + methods + searches + dates + encodings + sets + draws + propertyLists
 
@@ -142,7 +142,6 @@ package struct FunctionResult {
     /// The bytes of owned text and BLOBs; calls reuse the memory.
     package private(set) var bytes: [UInt8] = []
     var patterns = PatternCache()
-    var programs = ProgramCache()
     var formatters = FormatterCache()
 
     package init() {}

@@ -47,7 +47,7 @@ package indirect enum Computation: Sendable, Hashable {
     /// The JSON text of the iteration's element.
     case elementText
     case parameter(SQLParameter)
-    /// An argument of `ferry_evaluate`, by its index (``ComputationProgram``).
+    /// An argument of `ferry_evaluate`, by its index (``DeepComputation``).
     case argument(Int)
     /// A scalar function of Ferry, by its name in SQL.
     case call(String, [Computation])

@@ -174,15 +174,15 @@ package struct SQLTranslator<Resolver: PathResolver> {
 
     /// Returns a call of `ferry_evaluate` for a computation that is too deep for SQLite's parser.
     private mutating func evaluation(of computation: Computation) throws(FerryError) -> String {
-        guard let program = ComputationProgram(computation) else {
+        guard let deep = DeepComputation(computation) else {
             throw FerryError(
                 .unsupported,
                 "An expression nests more operations than SQLite allows.",
                 remedy: "Split it, or compute it in a migration policy.")
         }
-        let bytes = resolver.parameter(program: program.bytes)
-        let arguments = try program.arguments.map { part throws(FerryError) in try text(of: part) }
-        return "\(ScalarFunction.evaluateName)(\(([bytes] + arguments).joined(separator: ", ")))"
+        let evaluator = resolver.parameter(deep)
+        let arguments = try deep.arguments.map { part throws(FerryError) in try text(of: part) }
+        return "\(DeepComputation.function)(\(([evaluator] + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
@@ -221,8 +221,8 @@ package protocol PathResolver {
     /// Returns the placeholder of a value, for example `?3`; equal values may share one.
     mutating func parameter(_ value: SQLParameter) -> String
 
-    /// Returns the placeholder of the bytes of a ``ComputationProgram``.
-    mutating func parameter(program: [UInt8]) -> String
+    /// Returns the placeholder of the evaluator of a computation.
+    mutating func parameter(_ deep: DeepComputation) -> String
 
     /// Begins a subquery over the members of a collection; columns of members belong to the subquery.
     ///

@@ -305,7 +305,7 @@ private struct RowOperands: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
 
-    mutating func parameter(program: [UInt8]) -> String { add(.value(.stored(.blob(program)))) }
+    mutating func parameter(_ deep: DeepComputation) -> String { add(.value(.deep(deep))) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {

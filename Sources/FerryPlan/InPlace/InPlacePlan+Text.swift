@@ -74,6 +74,7 @@ extension Parameters.Value {
         switch self {
         case .stored(let value): "\(value)"
         case .now: "now"
+        case .deep(let deep): "\(deep)"
         case .null: "nil"
         }
     }

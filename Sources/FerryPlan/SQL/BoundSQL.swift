@@ -1,3 +1,4 @@
+package import FerryExpression
 package import FerryModel
 
 /// A statement with the values that it binds.
@@ -17,6 +18,8 @@ package struct Parameters: Sendable, Hashable {
         case stored(DefaultValue)
         /// The run's fixed time, in seconds since 2001-01-01 UTC.
         case now
+        /// The evaluator of a computation, for ``DeepComputation/function``.
+        case deep(DeepComputation)
     }
 
     package struct Named: Sendable, Hashable {

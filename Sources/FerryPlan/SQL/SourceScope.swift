@@ -343,7 +343,7 @@ extension SourceScope: PathResolver {
         return column
     }
 
-    package mutating func parameter(program: [UInt8]) -> String { parameters.add(.blob(program)) }
+    package mutating func parameter(_ deep: DeepComputation) -> String { parameters.add(.deep(deep)) }
 
     package mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
