@@ -1,7 +1,7 @@
 /// The next step after an error: text in which settings and calls are values.
 ///
 /// ``description`` is the text for callers of the library. A program with its own options uses ``worded(_:_:)``. A
-/// remedy is a string literal: `"Start over with \(on: .restart)."`.
+/// remedy is a string literal: `"Start over with \(on: .restarts)."`.
 public struct Remedy: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         case text(String)
@@ -207,16 +207,16 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Setting: CustomStringConvertible {
-    /// The setting as Swift code: `damaged: .drop`.
+    /// The setting as Swift code: `damaged = .drop`.
     public var description: String {
         switch value {
         case nil, .some(.some): name.name
-        case .flag(let isOn): "\(name): \(isOn)"
-        case .choice(let name): "\(self.name): .\(name)"
-        case .text(let text): "\(name): \"\(text)\""
-        case .element(let text): "\(name): [\"\(text)\"]"
-        case .number(let number): "\(name): \(number)"
-        case .mebibytes(let count): "\(name): \(count) << 20"
+        case .flag(let isOn): "\(name) = \(isOn)"
+        case .choice(let name): "\(self.name) = .\(name)"
+        case .text(let text): "\(name) = \"\(text)\""
+        case .element(let text): "\(name) = [\"\(text)\"]"
+        case .number(let number): "\(name) = \(number)"
+        case .mebibytes(let count): "\(name) = \(count) << 20"
         }
     }
 }
@@ -249,7 +249,7 @@ extension Setting.Name {
     public static let damaged = Self("damaged")
     public static let dropUnknown = Self("dropUnknown")
     public static let adopts = Self("adopts")
-    public static let restart = Self("restart")
+    public static let restarts = Self("restarts")
     public static let recovers = Self("recovers")
     public static let repairs = Self("repairs")
     public static let holdsSwap = Self("holdsSwap")
@@ -262,6 +262,6 @@ extension Setting.Name {
         models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
         allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel,
         clonesSnapshot, damaged, dropUnknown, adopts,
-        restart, recovers, repairs, holdsSwap, rowsOf,
+        restarts, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

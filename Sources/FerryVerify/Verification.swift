@@ -130,7 +130,8 @@ package struct Verification: Sendable {
             throw FerryError(
                 .verificationFailed,
                 "SQLite cannot read \(destinationPath) or \(sourcePath): a page is damaged (\(error.message)).",
-                remedy: "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restart).",
+                remedy:
+                    "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restarts).",
                 cause: error)
         } catch let error as DatabaseError {
             throw FerryError(

@@ -13,7 +13,7 @@ struct RemedyTests {
                 .setting(Setting(.damaged, .choice("drop"))), .text("."),
             ])
         #expect(remedy.settings == [Setting(.damaged, .choice("drop"))] && remedy.actions == [.again])
-        #expect(remedy.description == "Close 3 apps and run it again, or set `damaged: .drop`.")
+        #expect(remedy.description == "Close 3 apps and run it again, or set `damaged = .drop`.")
     }
 
     @Test("A call has a capital letter at the beginning of a sentence, and nowhere else")
@@ -30,8 +30,8 @@ struct RemedyTests {
             """
         #expect(
             remedy.description
-                == "`target: \"A\"` or `target: \"B\"` `memoryLimit: 40 << 20` `like` `allowedLosses: [\"Book\"]` `snapshotLevel: 3` "
-                + "`infersMappings: false`")
+                == "`target = \"A\"` or `target = \"B\"` `memoryLimit = 40 << 20` `like` `allowedLosses = [\"Book\"]` `snapshotLevel = 3` "
+                + "`infersMappings = false`")
     }
 
     @Test("A remedy in another one keeps its values, and an empty one adds nothing")
@@ -47,7 +47,7 @@ struct RemedyTests {
     func isWrittenDown() throws {
         let remedy: Remedy = """
             Close \(3) apps and \(action: .again), or set \(setting: .damaged, .choice("drop")) and \(setting: .models), \
-            \(setting: .target, .text("A")) or \(on: .restart).
+            \(setting: .target, .text("A")) or \(on: .restarts).
             """
         let read = try JSONDecoder().decode(Remedy.self, from: JSONEncoder().encode(remedy))
         #expect(read == remedy && read.actions == [.again] && read.settings.count == 4)

@@ -44,7 +44,7 @@ struct RemedyWordsTests {
     @Test("A setting is written as typed on the command line")
     func wordsValues() {
         let words: [(Setting, String)] = [
-            (Setting(.restart, .flag(true)), "--restart"), (Setting(.infersMappings, .flag(false)), "--no-infer"),
+            (Setting(.restarts, .flag(true)), "--restart"), (Setting(.infersMappings, .flag(false)), "--no-infer"),
             (Setting(.damaged, .choice("drop")), "--damaged drop"), (Setting(.models), "--models"),
             (Setting(.target, .text("My App 2")), "--to 'My App 2'"),
             (Setting(.allowedLosses, .element("Book")), "--lose Book"),
@@ -61,11 +61,11 @@ struct RemedyWordsTests {
     func wordsErrors() {
         let error = FerryError(
             .runDiffers, "It differs.",
-            remedy: "\(action: .again) with \(on: .restart), or \(action: .again).")
+            remedy: "\(action: .again) with \(on: .restarts), or \(action: .again).")
         #expect(
             error.lines.joined(separator: "\n")
                 == "ferry: It differs.\n       Run the same command again with --restart, or run the same command again."
         )
-        #expect("\(error)" == "It differs. Run it again with `restart: true`, or run it again.")
+        #expect("\(error)" == "It differs. Run it again with `restarts = true`, or run it again.")
     }
 }

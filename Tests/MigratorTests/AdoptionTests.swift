@@ -113,7 +113,7 @@ struct AdoptionTests {
                     $0.losses = .refuse
                 })
         }
-        #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts: true") == true)
+        #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts = true") == true)
         let losses = try migrator().plan(Configuration { $0.target = "App 2" }).losses
         let names = Set(losses.map(\.name))
         #expect(names.isSuperset(of: ["Record.metrics", "Record.count", "Record.group"]), "\(names)")

@@ -54,7 +54,7 @@ struct BesideRowsTests {
         for name in Self.names {
             #expect(
                 plan.refusals.contains {
-                    $0.message.contains(name) && $0.remedy.description.contains("dropUnknown: [\"\(name)\"]")
+                    $0.message.contains(name) && $0.remedy.description.contains("dropUnknown = [\"\(name)\"]")
                 })
         }
         #expect(throws: FerryError.self) { try store.migrate(dropping: ["titles"]) }
@@ -106,7 +106,8 @@ struct BesideRowsTests {
         } else {
             let error = #expect(throws: FerryError.self) { try store.migrate() }
             #expect(
-                error?.code == .unknownObject && error?.remedy.description.contains("dropUnknown: [\"search\"]") == true
+                error?.code == .unknownObject
+                    && error?.remedy.description.contains("dropUnknown = [\"search\"]") == true
             )
         }
         let other = try DamagedStore(way, damage: damage)

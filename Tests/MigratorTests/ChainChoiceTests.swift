@@ -48,7 +48,7 @@ struct ChainChoiceTests {
         let refused = #expect(throws: FerryError.self) {
             try mixed.migrator().migrate(Configuration { $0.target = "App 4" })
         }
-        #expect(refused?.code == .backward && refused?.remedy.description.contains("allowsDowngrade: true") == true)
+        #expect(refused?.code == .backward && refused?.remedy.description.contains("allowsDowngrade = true") == true)
         var configuration = Configuration { $0.target = "App 4" }
         configuration.allowsDowngrade = true
         let plan = try mixed.migrator().plan(configuration)

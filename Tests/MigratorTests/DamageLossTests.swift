@@ -45,7 +45,7 @@ struct DamageLossTests {
         configuration.losses = .refusePossible
         let before = try FileLayer().read(stage.store)
         let error = #expect(throws: FerryError.self) { try stage.migrator().migrate(configuration) }
-        #expect(error?.code == .lossRefused && error?.remedy.description.contains("allowedLosses: [\"Book\"]") == true)
+        #expect(error?.code == .lossRefused && error?.remedy.description.contains("allowedLosses = [\"Book\"]") == true)
         #expect(try FileLayer().read(stage.store) == before)
         configuration.allowedLosses = ["Book"]
         #expect(try stage.migrator().migrate(configuration).losses.count == 1)

@@ -150,7 +150,7 @@ struct DamageTests {
             let error = #expect(throws: FerryError.self) { try store.migrate() }
             #expect(error?.code == .damagedSource)
             #expect(error?.message.contains("1 row") == true && error?.message.contains(entity) == true)
-            #expect(error?.remedy.description.contains("damaged: ") == true)
+            #expect(error?.remedy.description.contains("damaged = ") == true)
             #expect(try StoreBytes(store.store) == before)
         }
     }

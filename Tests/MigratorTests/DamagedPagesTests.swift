@@ -29,7 +29,7 @@ struct DamagedPagesTests {
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
             #expect(
-                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged: .drop"))
+                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged = .drop"))
         }
         #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [.storeDamaged])
         #expect(try small.migrator().plan().refusals.isEmpty)
@@ -49,7 +49,7 @@ struct DamagedPagesTests {
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
             #expect(
-                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged: .keep"))
+                error.remedy.description.contains(".recover") && error.remedy.description.contains("damaged = .keep"))
         }
     }
 

@@ -78,7 +78,7 @@ struct ExternalFilesTests {
                 $0.target = "App 2"
                 $0.verify = .none
                 $0.takesSnapshot = false
-                $0.restart = true
+                $0.restarts = true
             })
         #expect(report.warnings.map(\.code).contains(.sharedFilesNotChecked))
     }

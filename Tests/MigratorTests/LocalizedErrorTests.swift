@@ -11,7 +11,7 @@ struct LocalizedErrorTests {
         let error: any LocalizedError = FerryError(
             .fileFailed, "The file cannot be read.", remedy: "Set \(setting: .damaged, .choice("drop")).", cause: below)
         #expect(error.errorDescription == "The file cannot be read.")
-        #expect(error.recoverySuggestion == "Set `damaged: .drop`.")
+        #expect(error.recoverySuggestion == "Set `damaged = .drop`.")
         #expect(error.failureReason == "There is no file.")
         #expect((error as any Error).localizedDescription == "The file cannot be read.")
     }

@@ -120,7 +120,7 @@ struct MigratorTests {
         other.damaged = .drop
         #expect(try code(other) == .outputExists)
         other = configuration
-        other.restart = true
+        other.restarts = true
         #expect(try code(other) == .outputExists)
         do { try Connection(path: small.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'Another'") }
         #expect(try code(configuration) == .outputExists)

@@ -132,7 +132,7 @@ struct MixedChainTests {
         #expect((error?.cause as? VerificationDifferences)?.summary.differences.isEmpty == false)
         #expect(try StoreBytes(mixed.store) == before)
         var again = quick
-        again.restart = true
+        again.restarts = true
         #expect(try mixed.migrator().migrate(again).outcome == .migrated)
     }
 }

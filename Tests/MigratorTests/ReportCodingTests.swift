@@ -164,7 +164,7 @@ struct ReportCodingTests {
             $0.dropUnknown = ["T"]
             $0.adopts = true
             $0.composes = false
-            $0.restart = true
+            $0.restarts = true
             $0.recovers = true
             $0.repairs = true
             $0.budget = .seconds(3)

@@ -131,7 +131,7 @@ struct ResumeTests {
         var other = quick
         other.target = "App 2"
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
-        #expect(error?.code == .runDiffers && error?.remedy.description.contains("restart: true") == true)
+        #expect(error?.code == .runDiffers && error?.remedy.description.contains("restarts = true") == true)
 
         try small.write(
             """
@@ -143,7 +143,7 @@ struct ResumeTests {
         #expect(changed?.code == .runDiffers && changed?.message.contains("Two.json") == true)
 
         var restart = quick
-        restart.restart = true
+        restart.restarts = true
         let report = try small.migrator().migrate(restart)
         #expect(!report.resumed)
         let store = try Connection(path: small.store, mode: .readWrite)
@@ -158,7 +158,7 @@ struct ResumeTests {
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
         #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
         var restart = quick
-        restart.restart = true
+        restart.restarts = true
         _ = try small.migrator().migrate(restart)
         let store = try Connection(path: small.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
@@ -210,7 +210,7 @@ struct ResumeTests {
         try FileManager.default.copyItem(atPath: away, toPath: folder)
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
         #expect(error?.code == .runMoved && error?.code.consequence == .refused)
-        #expect(error?.remedy.description.contains("restart: true") == true)
+        #expect(error?.remedy.description.contains("restarts = true") == true)
         try FileLayer().removeTree(folder)
         try FileLayer().rename(away, to: folder)
         #expect(try small.migrator().migrate(quick).resumed)

@@ -81,7 +81,7 @@ struct RunFolderTests {
             try small.folder.makeLink("App.sqlite" + link, to: precious)
             let error = #expect(throws: FerryError.self) {
                 if link == ".ferry" {
-                    _ = try small.migrator().migrate(Configuration { $0.restart = restart })
+                    _ = try small.migrator().migrate(Configuration { $0.restarts = restart })
                 } else {
                     _ = try small.migrator().rehearse()
                 }
@@ -128,7 +128,7 @@ struct RunFolderTests {
         let run = try RunFolder(path: path, files: files)
         let error = #expect(throws: FerryError.self) { try run.load() }
         #expect(error?.code == .runDiffers)
-        #expect(error?.remedy.description.contains("restart: true") == true)
+        #expect(error?.remedy.description.contains("restarts = true") == true)
         #expect(try files.list(path).count == 2)
     }
 

@@ -75,7 +75,7 @@ struct SwapPlaceTests {
         #expect(error?.code == .destinationChanged && error?.code.consequence == .refused)
         #expect(try StoreBytes(small.store) == before)
         var restart = Self.quick
-        restart.restart = true
+        restart.restarts = true
         #expect(try small.migrator().migrate(restart).outcome == .migrated)
     }
 

@@ -88,7 +88,7 @@ struct VerifiedBesideTests {
             // A repeated call finds the difference again, and does not resume from the damaged step.
             configuration.trace = nil
         }
-        configuration.restart = true
+        configuration.restarts = true
         #expect(try mixed.migrator().migrate(configuration).outcome == .migrated)
     }
 

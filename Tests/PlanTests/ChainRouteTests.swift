@@ -158,7 +158,7 @@ struct ChainRouteTests {
         for models in [[], [back]] {
             let refusal = try #require(
                 try PlanFixture.plan(Self.shelves, models, from: "V2", to: "V1").refusals.first)
-            #expect(refusal.code == .backward && refusal.remedy.description.contains("allowsDowngrade: true"))
+            #expect(refusal.code == .backward && refusal.remedy.description.contains("allowsDowngrade = true"))
         }
     }
 

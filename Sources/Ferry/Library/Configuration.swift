@@ -80,7 +80,7 @@ public struct Configuration: Sendable {
     /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
     public var composes = true
     /// Whether an unfinished run is dropped instead of resumed.
-    public var restart = false
+    public var restarts = false
     /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
     /// folder; otherwise such a store is refused.
     public var recovers = false

@@ -106,7 +106,8 @@ extension FerryError {
     static var cancelled: FerryError {
         FerryError(
             .interrupted, "The migration was cancelled and can be resumed.",
-            remedy: "\(action: .again) to continue, or with \(on: .restart) to start over.", cause: CancellationError())
+            remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over.", cause: CancellationError()
+        )
     }
 }
 

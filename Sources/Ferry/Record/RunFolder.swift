@@ -65,7 +65,7 @@ package final class RunFolder {
         if record == nil, !others.isEmpty {
             throw FerryError(
                 .runDiffers, "\(path) contains files, but no run.json.",
-                remedy: "Check what it contains; \(on: .restart) removes it.")
+                remedy: "Check what it contains; \(on: .restarts) removes it.")
         }
         return record
     }
@@ -95,13 +95,13 @@ package final class RunFolder {
                 throw FerryError(
                     .runDiffers,
                     "\(file) has format \(form.ferry); this version of Ferry supports format \(RunRecord.format).",
-                    remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
+                    remedy: "Finish the run with the version that started it, or discard it with \(on: .restarts).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
             if case .migration(_, let migration) = record, !migration.isPlausible {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
-                    remedy: "\(on: .restart) discards the unfinished run.")
+                    remedy: "\(on: .restarts) discards the unfinished run.")
             }
             return record
         } catch let error as FerryError {
@@ -109,7 +109,7 @@ package final class RunFolder {
         } catch {
             throw FerryError(
                 .runDiffers, "\(file) is not a readable record of a run.",
-                remedy: "\(on: .restart) discards the unfinished run.", cause: error)
+                remedy: "\(on: .restarts) discards the unfinished run.", cause: error)
         }
     }
 
@@ -148,7 +148,7 @@ package final class RunFolder {
             throw FerryError(
                 .runMoved,
                 "\(path) was at \(recorded.path) when its run was interrupted, and \(journal) is unfinished.",
-                remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
+                remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restarts).")
         }
         record.head.folder = now
         try save(record)

@@ -65,6 +65,6 @@ extension StopRequest {
             },
             budgetSpent: FerryError(
                 .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is used up.",
-                remedy: "\(action: .again) to continue, or with \(on: .restart) to start over."))
+                remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over."))
     }
 }

@@ -93,7 +93,7 @@ final class MigrationRun {
         var left: (any RunSession)?
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
-            left = found.session(of: try found.load(restart: configuration.restart))
+            left = found.session(of: try found.load(restart: configuration.restarts))
             if let done = left, try done.recover(at: place.result, trace: configuration.trace) {
                 resume(with: done)
                 if let migration = done as? MigrationSession {
@@ -105,7 +105,7 @@ final class MigrationRun {
                 try found.requireEmpty()
                 left = nil
             } else {
-                if configuration.restart { try found.clear() }
+                if configuration.restarts { try found.clear() }
                 folder = found
             }
         }
@@ -118,7 +118,7 @@ final class MigrationRun {
                 vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
         }
         do {
-            return try migrate(sourceGuard, folder: folder, known: configuration.restart ? nil : left)
+            return try migrate(sourceGuard, folder: folder, known: configuration.restarts ? nil : left)
         } catch {
             relay.measure(by: nil)
             control?.end()

@@ -129,7 +129,7 @@ struct StoreMigration {
         try SnapshotOptions.checkLevel(arguments, isCompressed: !configuration.clonesSnapshot)
         configuration.snapshotFolder = arguments.snapshotFolder
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
-        configuration.restart = arguments.has("--restart")
+        configuration.restarts = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
         configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")

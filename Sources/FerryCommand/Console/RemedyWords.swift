@@ -12,7 +12,7 @@ enum RemedyWords {
         .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .clonesSnapshot: "--snapshot",
-        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
+        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart", .recovers: "--recover",
         .repairs: "--repair", .adopts: "--adopt",
         .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
     ]

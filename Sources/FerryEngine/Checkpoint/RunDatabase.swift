@@ -198,7 +198,7 @@ struct RunDatabase {
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
                 .runDiffers, "The scratch database in \(run.folder) does not belong to the new store next to it.",
-                remedy: "Start the run over with \(on: .restart).")
+                remedy: "Start the run over with \(on: .restarts).")
         }
     }
 }

@@ -57,8 +57,8 @@ struct AppObjectsCheck: Check {
         _ table: AppTable, numberedBy rowID: String, in context: VerificationContext
     ) throws {
         let columns = [rowID] + table.columnNames
-        let old = try StoredRows(of: table.name, schema: "source", columns: columns, in: context)
-        let new = try StoredRows(of: table.name, schema: "destination", columns: columns, in: context)
+        let old = try TableRows(of: table.name, schema: "source", columns: columns, in: context)
+        let new = try TableRows(of: table.name, schema: "destination", columns: columns, in: context)
         try compareRows(of: table, in: context, old: { try old.step() }, new: { try new.step() }) {
             try columns.indices.allSatisfy { try old.isEqual($0, new, $0) }
         }

@@ -54,7 +54,7 @@ final class ElementsAhead {
                     relationForms: relationForms, surroundings: surroundings, progress: { _ in })
                 try context.connection.execute("BEGIN")
                 let objects = SourceObjects(context)
-                let rows = try SourceRows(
+                let rows = try MappedSourceRows(
                     for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects,
                     in: context)
                 return (rows, PlainEvaluator(objects: objects, now: verification.now ?? 0))
@@ -67,7 +67,7 @@ final class ElementsAhead {
     private static func read(
         _ iteration: EntityMapping.Iteration, into ring: SlotRing<Slot>, of slotBytes: Int,
         _ isClosed: Locked<Bool>,
-        open: () throws -> (SourceRows, PlainEvaluator)
+        open: () throws -> (MappedSourceRows, PlainEvaluator)
     ) {
         var slot = ring.freeSlot()
         func add(_ item: Item, bytes: Int) {

@@ -79,7 +79,8 @@ final class ExpectedRow {
     private let objects: SourceObjects
 
     init(
-        _ mapping: ResolvedEntityMapping, rows: SourceRows, by evaluator: PlainEvaluator, _ objects: SourceObjects,
+        _ mapping: ResolvedEntityMapping, rows: MappedSourceRows, by evaluator: PlainEvaluator,
+        _ objects: SourceObjects,
         in context: VerificationContext
     ) throws {
         (self.mapping, self.evaluator, self.objects) = (mapping, evaluator, objects)
@@ -176,7 +177,7 @@ final class ExpectedRow {
 
     private static func cell(
         _ attribute: Attribute, _ expression: Expression?, _ mapping: ResolvedEntityMapping, _ column: Column,
-        _ rows: SourceRows, _ context: VerificationContext, defaultValue: DefaultValue?
+        _ rows: MappedSourceRows, _ context: VerificationContext, defaultValue: DefaultValue?
     ) throws -> Cell {
         func constant(_ value: PlainValue) throws -> Cell {
             .constant(try context.conversion.stored(value, by: ColumnAffinity(declaredType: column.type)))
@@ -273,7 +274,7 @@ final class ExpectedRow {
     ///
     /// A step in place leaves their values, as Core Data leaves the default of a subentity's attribute in all rows.
     private static func relativesColumns(
-        of mapping: ResolvedEntityMapping, _ rows: SourceRows, in context: VerificationContext
+        of mapping: ResolvedEntityMapping, _ rows: MappedSourceRows, in context: VerificationContext
     ) -> [(column: String, place: Int)] {
         let model = context.destinationModel
         return context.keepingMappings(into: model.root(of: mapping.destination)).flatMap { relative in
@@ -299,18 +300,18 @@ final class ExpectedRow {
     // MARK: Values
 
     /// The expected value of an attribute, as its column stores it.
-    func value(of attribute: String, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue {
+    func value(of attribute: String, in scope: PlainScope, _ row: TableRows) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
         return try value(at: place, in: scope, row) ?? .null
     }
 
     /// The values of `unique`, as their columns store them.
-    func uniqueValues(in scope: PlainScope, _ row: StoredRows) throws -> [PlainValue] {
+    func uniqueValues(in scope: PlainScope, _ row: TableRows) throws -> [PlainValue] {
         try uniqueCells.map { place in try place.flatMap { try value(at: $0, in: scope, row) } ?? .null }
     }
 
     /// The location of a cell's value, if it is a stored value too large to be read with its row.
-    func largeContent(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> LargeContent? {
+    func largeContent(at place: Int, in scope: PlainScope, _ row: TableRows) throws -> LargeContent? {
         switch try chosen(cells[place], in: scope) {
         case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
         case .carry(let path, let attribute):
@@ -332,7 +333,7 @@ final class ExpectedRow {
     }
 
     /// The value of a cell, or nil if it is not compared.
-    func value(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue? {
+    func value(at place: Int, in scope: PlainScope, _ row: TableRows) throws -> PlainValue? {
         switch try chosen(cells[place], in: scope) {
         case .choose: preconditionFailure("One was chosen.")
         case .copy(let column): return try stored(try row.raw(column), at: place)

@@ -65,13 +65,13 @@ final class Instances {
     private let iteration: EntityMapping.Iteration?
     private let filter: Predicate?
     private let evaluator: PlainEvaluator
-    private let rows: SourceRows
+    private let rows: MappedSourceRows
     /// The mapping's filter, if the source's row alone decides.
     private let ownFilter: RowPredicate?
     private let ahead: ElementsAhead?
 
     init(
-        _ mapping: ResolvedEntityMapping, of rows: SourceRows, by evaluator: PlainEvaluator,
+        _ mapping: ResolvedEntityMapping, of rows: MappedSourceRows, by evaluator: PlainEvaluator,
         ahead: ElementsAhead? = nil, in context: VerificationContext
     ) {
         self.ahead = ahead
@@ -105,7 +105,7 @@ final class Instances {
         _ context: VerificationContext, _ body: (_ source: Int64, _ element: Int64) throws -> Void
     ) throws {
         let objects = SourceObjects(context, sound: sound)
-        let rows = try SourceRows(
+        let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
         let instances = Instances(
             mapping, of: rows, by: PlainEvaluator(objects: objects, now: context.verification.now ?? 0), in: context)

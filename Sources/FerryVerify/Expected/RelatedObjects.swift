@@ -71,7 +71,7 @@ final class RelatedObjects {
 
     /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.
     func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
-        let rows = try SourceRows(
+        let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false,
             range: context.progress.state.object.map(KeyRange.from) ?? .all,
             objects: objects, in: context)

@@ -9,7 +9,8 @@ internal import FerryStore
 class RowExpression {
     /// - Returns: Nil if the expression needs more than the current row.
     static func make(
-        _ expression: Expression, of mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext
+        _ expression: Expression, of mapping: ResolvedEntityMapping, rows: MappedSourceRows,
+        in context: VerificationContext
     ) -> RowExpression? {
         switch expression {
         case .constant(let constant): return Constant(PlainEvaluator.value(ofConstant: constant))

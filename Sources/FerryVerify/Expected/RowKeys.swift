@@ -131,7 +131,7 @@ final class RowKeys {
     var sourceColumns: [String] { carried.flatMap { [$0.keys.source.b, $0.order].compactMap { $0 } } }
 
     /// Must be called before kept rows of a source table are compared.
-    func open(_ rows: SourceRows) {
+    func open(_ rows: MappedSourceRows) {
         for keys in carried {
             keys.sourcePlace = rows.place(ofColumn: keys.keys.source.b)
             if let order = keys.order { keys.sourceOrder = rows.place(ofColumn: order) }
@@ -145,7 +145,7 @@ final class RowKeys {
 
     /// Compares the keys of a destination row, nil if missing; ``needScope(for:)`` says whether the source's object is needed.
     func compare(
-        _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
+        _ key: Int64, _ actual: TableRows?, with source: TableRows, _ scope: PlainScope?,
         by mapping: Int
     ) throws {
         // By index: this runs for every row, and an iterator holds what it passes.
@@ -156,7 +156,7 @@ final class RowKeys {
         }
         for index in rules[mapping].indices {
             if rules[mapping][index].isItself, let actual,
-                actual.isEqual(rules[mapping][index].place, to: source.integer(SourceRows.keyColumn))
+                actual.isEqual(rules[mapping][index].place, to: source.integer(MappedSourceRows.keyColumn))
             {
                 continue
             }
@@ -166,7 +166,7 @@ final class RowKeys {
             do {
                 switch rule.filling {
                 case .null: expected = nil
-                case .itself: expected = source.integer(SourceRows.keyColumn)
+                case .itself: expected = source.integer(MappedSourceRows.keyColumn)
                 case .first(let rule):
                     guard let scope else { preconditionFailure("rules need the object") }
                     expected = try related.firstCandidate(rule, in: scope)
@@ -185,7 +185,7 @@ final class RowKeys {
     }
 
     /// Compares a row that no mapping has made, which may hold no keys.
-    func compareAdditionalRow(_ key: Int64, _ actual: StoredRows) {
+    func compareAdditionalRow(_ key: Int64, _ actual: TableRows) {
         for keys in ruled where !actual.isNull(keys.place) { differ(keys, row: key) }
         for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.name) }
     }
@@ -200,11 +200,11 @@ final class RowKeys {
             example: "\(table) Z_PK \(row) \(keys.relation.links.b)")
     }
 
-    private func isOtherThanKey(_ actual: StoredRows, _ place: Int) -> Bool {
+    private func isOtherThanKey(_ actual: TableRows, _ place: Int) -> Bool {
         !actual.isNull(place) && actual.current.storageClass(place) != .integer
     }
 
-    private func isRight(_ keys: Carried, _ actual: StoredRows, _ source: StoredRows) throws -> Bool {
+    private func isRight(_ keys: Carried, _ actual: TableRows, _ source: TableRows) throws -> Bool {
         if actual.isNull(keys.place) { return try source.isNull(keys.sourcePlace) || isEmptied(keys, source) }
         guard !isOtherThanKey(actual, keys.place), try actual.isEqual(keys.place, source, keys.sourcePlace) else {
             return false
@@ -217,7 +217,7 @@ final class RowKeys {
     }
 
     /// Whether the destination has no object of the source row's key.
-    private func isEmptied(_ keys: Carried, _ source: StoredRows) throws -> Bool {
+    private func isEmptied(_ keys: Carried, _ source: TableRows) throws -> Bool {
         guard !isOtherThanKey(source, keys.sourcePlace) else { return false }
         return try !keys.find.finds(source.integer(keys.sourcePlace))
     }

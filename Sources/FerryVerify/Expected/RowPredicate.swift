@@ -14,7 +14,8 @@ indirect enum RowPredicate {
 
     /// - Returns: Nil if the condition needs more than the current row.
     static func make(
-        _ predicate: Predicate, of mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext
+        _ predicate: Predicate, of mapping: ResolvedEntityMapping, rows: MappedSourceRows,
+        in context: VerificationContext
     ) -> RowPredicate? {
         func all(_ parts: [Predicate]) -> [RowPredicate]? {
             let made = parts.compactMap { make($0, of: mapping, rows: rows, in: context) }

@@ -37,7 +37,7 @@ extension RowWalk {
     }
 
     func compare(
-        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope?, _ row: StoredRows, version: Int?
+        _ expected: ExpectedRow, key: Int64, _ scope: PlainScope?, _ row: TableRows, version: Int?
     ) throws {
         try reportAdditionalRows(before: key)
         guard actualKey == key else {
@@ -68,7 +68,7 @@ extension RowWalk {
     ///
     /// The scope is for computed cells; the version is the source's column of `Z_OPT`, nil for a new object.
     func isEqual(
-        _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
+        _ expected: ExpectedRow, _ scope: PlainScope?, _ row: TableRows, version: Int?
     ) throws -> Bool {
         guard actual.isWhole, row.isWhole || version == nil && !expected.takesFromRow else { return false }
         let (found, source) = (actual.walk, row.walk)
@@ -88,7 +88,7 @@ extension RowWalk {
 
     /// The first column of the current destination row that is not as expected.
     func difference(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows, version: Int?
+        _ expected: ExpectedRow, _ scope: PlainScope, _ row: TableRows, version: Int?
     ) throws -> String? {
         if actual.integer(1) != expected.entityNumber { return "Z_ENT" }
         if let version {
@@ -116,7 +116,7 @@ extension RowWalk {
     }
 
     func isAsComputed(
-        _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows
+        _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: TableRows
     ) throws -> Bool {
         if actual.isLarge(place + ExpectedRow.firstColumn),
             let content = try expected.largeContent(at: place, in: scope, row)
@@ -148,12 +148,12 @@ extension RowWalk {
 
     /// Compares an object that a policy made with its source's key, if there is one.
     func compareMade(
-        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
+        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: TableRows
     ) throws {
         try reportAdditionalRows(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
         try addToLookups()
-        try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
+        try compare(expected, key: object.key, scope, row, version: MappedSourceRows.versionColumn)
     }
 
     /// Passes objects that policies inserted, up to a key; all their values are the policies' own.
@@ -189,7 +189,7 @@ extension RowWalk {
         _ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
         let range = position?.sources[mapping.source].map(KeyRange.from) ?? sources
-        let rows = try SourceRows(
+        let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: true, range: range, objects: objects, in: context)
         position = nil
         let ahead = try ElementsAhead(mapping, range, in: context)
@@ -229,7 +229,7 @@ extension RowWalk {
     }
 
     func make(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: StoredRows, next: inout Int64,
+        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: TableRows, next: inout Int64,
         _ counts: inout RecountedMappings
     ) throws {
         func value(of attribute: String) throws -> PlainValue {

@@ -48,7 +48,7 @@ final class RowWalk {
     var position: VerificationProgress.RowPosition?
     private var stage = 0
 
-    let actual: StoredRows
+    let actual: TableRows
     var actualKey: Int64?
     let rowCounts: RowCounts?
     private var keptRows: [KeptRows] = []
@@ -106,7 +106,7 @@ final class RowWalk {
         rowCounts = counting.map { [table] in
             RowCounts(of: $0, in: table.name, beside: columns, context)
         }
-        actual = try StoredRows(
+        actual = try TableRows(
             of: table.name, schema: "destination", columns: columns, and: rowCounts?.columns ?? [], range: range,
             in: context)
         if let position {
@@ -170,7 +170,7 @@ final class RowWalk {
     // MARK: Objects that keep their keys
 
     private final class KeptRows {
-        let rows: SourceRows
+        let rows: MappedSourceRows
         /// The rows made of an entity's objects, by `Z_ENT`.
         var expected: [Int64: [ExpectedRow]] = [:]
         var isAtEnd = false
@@ -180,7 +180,7 @@ final class RowWalk {
         private(set) var only: ExpectedRow?
         private(set) var all: [ExpectedRow] = []
 
-        init(_ rows: SourceRows) { self.rows = rows }
+        init(_ rows: MappedSourceRows) { self.rows = rows }
 
         func step() throws { isAtEnd = try !rows.step() }
 
@@ -204,7 +204,7 @@ final class RowWalk {
             let mappings = bySourceRoot[root] ?? []
             if let position, position.sources[root] == nil { continue }
             let walk = KeptRows(
-                try SourceRows(
+                try MappedSourceRows(
                     for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns,
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
@@ -254,7 +254,7 @@ final class RowWalk {
     }
 
     private func compareKept(
-        _ expected: ExpectedRow, _ rows: SourceRows, _ counts: inout RecountedMappings
+        _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
         counts.read(by: expected.position)
         if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
@@ -263,7 +263,7 @@ final class RowWalk {
                     return counts.dropped(by: expected.position)
                 }
                 counts.wrote(by: expected.position)
-                try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
+                try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
             }
         }
         let object = rows.object
@@ -281,12 +281,12 @@ final class RowWalk {
                     try expected.value(of: attribute, in: scope, rows.row)
                 }
             }
-            try compare(expected, key: object.key, scope, rows.row, version: SourceRows.versionColumn)
+            try compare(expected, key: object.key, scope, rows.row, version: MappedSourceRows.versionColumn)
         }
     }
 
     private func holds(
-        _ filter: Predicate, _ expected: ExpectedRow, _ rows: SourceRows, in scope: PlainScope
+        _ filter: Predicate, _ expected: ExpectedRow, _ rows: MappedSourceRows, in scope: PlainScope
     ) throws -> Bool {
         if let own = expected.ownFilter, rows.isOwn { return try own.holds(in: rows.row.walk) }
         return try evaluator.holds(filter, in: scope)

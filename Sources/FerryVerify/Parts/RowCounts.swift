@@ -96,7 +96,7 @@ final class RowCounts {
         ofLargeRows = (sums.found.sums, [0] + counts)
     }
 
-    func add(_ rows: StoredRows) throws {
+    func add(_ rows: TableRows) throws {
         guard rows.isWhole else {
             let row = try counting.indexed.sums(
                 in: table, where: "Z_PK = \(rows.integer(0))", counting: counting.items.map(\.condition),

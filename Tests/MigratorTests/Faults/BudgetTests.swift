@@ -147,8 +147,8 @@ struct HeldSwapTests {
         guard writes else { return try scenario.run() }
         let error = #expect(throws: FerryError.self) { try scenario.run() }
         #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
-        #expect(error?.remedy.description.contains("restart: true") == true)
-        try scenario.run { $0.restart = true }
+        #expect(error?.remedy.description.contains("restarts = true") == true)
+        try scenario.run { $0.restarts = true }
         let store = try Connection(path: scenario.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
     }

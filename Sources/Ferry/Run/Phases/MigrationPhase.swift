@@ -45,6 +45,6 @@ extension MigrationPhase {
         throw FerryError(
             .destinationChanged,
             "\(destination) was modified or removed after verification. \(place.store) is unchanged.",
-            remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
+            remedy: "\(action: .again) with \(on: .restarts), which recreates the new store.")
     }
 }

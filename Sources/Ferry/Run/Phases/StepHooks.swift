@@ -25,7 +25,7 @@ struct StepHooks: MigrationPhase {
                 throw FerryError(
                     .stageFailed,
                     "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
-                    remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restart).")
+                    remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restarts).")
             }
             try StoreFileNames(store).removeSides(files: files)
         } else {

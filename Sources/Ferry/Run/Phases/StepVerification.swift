@@ -102,7 +102,7 @@ struct StepVerification: MigrationPhase {
                 ? "\(ways)Migrate to a new store with \(setting: .output) to inspect it."
                 : """
                 \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) for inspection; \
-                \(on: .restart) recreates it.
+                \(on: .restarts) recreates it.
                 """,
             cause: VerificationDifferences(summary: summary))
     }

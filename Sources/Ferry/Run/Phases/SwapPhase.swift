@@ -18,7 +18,7 @@ struct SwapPhase: MigrationPhase {
                 .swapHeld, "Everything is done except the swap: the migrated store is in \(folder.path).",
                 remedy: """
                     \(action: .again) without \(setting: .holdsSwap) to swap it in. If \(place.store) changes \
-                    before then, start over with \(on: .restart).
+                    before then, start over with \(on: .restarts).
                     """)
         }
         relay.begin(.swap)

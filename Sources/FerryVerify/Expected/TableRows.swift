@@ -1,7 +1,7 @@
 internal import FerrySQLite
 
 /// The rows of a table in key order; a value too large to be read with its row stays unread.
-final class StoredRows {
+final class TableRows {
     private let connection: Connection
     private let schema: String
     private let table: String
@@ -93,7 +93,7 @@ final class StoredRows {
         let classes: Statement
         let row: Statement
 
-        init(_ rows: StoredRows) throws {
+        init(_ rows: TableRows) throws {
             let names = rows.columns.map { rows.prefix + Connection.quoted($0) }
             let place =
                 "FROM \(rows.schema).\(Connection.quoted(rows.table))\(rows.prefix.isEmpty ? "" : " o")"
@@ -181,7 +181,7 @@ final class StoredRows {
         }
     }
 
-    func isEqual(_ place: Int, _ other: StoredRows, _ otherPlace: Int) throws -> Bool {
+    func isEqual(_ place: Int, _ other: TableRows, _ otherPlace: Int) throws -> Bool {
         switch (isLarge(place), other.isLarge(otherPlace)) {
         case (false, false): return current.holdsSame(place, as: other.current, otherPlace)
         case (true, false): return try isEqual(place, to: try other.raw(otherPlace))

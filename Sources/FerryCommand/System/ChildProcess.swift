@@ -1,0 +1,85 @@
+internal import CSystem
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// A child process of this program for `demo` and `tune`: started, read line by line, and killed if asked for.
+struct ChildProcess: ~Copyable {
+    /// The stream of the child that the parent reads; the child shares the other stream with the parent.
+    enum Read { case output, diagnostics, nothing }
+
+    private let identifier: pid_t
+    private let descriptor: Int32
+    private var rest: [UInt8] = []
+    private var isAtEnd: Bool
+
+    /// Starts the program; it shares the parent's streams, but for the stream that is read.
+    init(_ program: String, _ words: [String], reading: Read) throws(FerryError) {
+        var ends: [Int32] = [-1, -1]
+        if reading != .nothing, pipe(&ends) != 0 { throw ChildProcess.failure("open a pipe", errno) }
+        var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let code = ferry_spawn(&child, program, &arguments, ends[1], reading == .diagnostics ? 2 : 1, ends[0])
+        if reading != .nothing { close(ends[1]) }
+        guard code == 0 else {
+            if reading != .nothing { close(ends[0]) }
+            throw ChildProcess.failure("start \(program)", code)
+        }
+        identifier = child
+        descriptor = ends[0]
+        isAtEnd = reading == .nothing
+    }
+
+    /// The path of the running program.
+    static func ownPath() throws(FerryError) -> String {
+        let path = ferry_own_path()
+        guard let path else { throw failure("find the running program", errno) }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    /// The next line of the stream without its newline; nil at the end.
+    mutating func line() -> String? {
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: rest[..<end], as: UTF8.self)
+                rest.removeFirst(end + 1)
+                return line
+            }
+            if isAtEnd {
+                defer { rest = [] }
+                return rest.isEmpty ? nil : String(decoding: rest, as: UTF8.self)
+            }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            if count > 0 { rest += buffer[..<count] } else { isAtEnd = true }
+        }
+    }
+
+    /// Ends the child at once, as a crash would (`kill -9`).
+    func kill() { send(SIGKILL, to: identifier) }
+
+    /// Waits for the end of the child and returns its exit code, or nil if a signal ended the child.
+    consuming func wait() -> Int32? {
+        if descriptor >= 0 { close(descriptor) }
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        // The low seven bits name the signal that ended the process; the next byte is the exit code.
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : nil
+    }
+
+    private static func failure(_ action: String, _ code: Int32) -> FerryError {
+        FerryError(.fileFailed, "Ferry could not \(action): \(String(cString: strerror(code))).")
+    }
+}
+
+/// Calls `kill(2)`; the method `kill` hides that name.
+private func send(_ number: Int32, to identifier: pid_t) { _ = kill(identifier, number) }

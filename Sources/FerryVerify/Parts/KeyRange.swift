@@ -1,0 +1,61 @@
+internal import FerrySQLite
+
+/// A range of keys, above a lower bound, up to and including an upper one.
+struct KeyRange: Sendable, Hashable {
+    var above: Int64 = .min
+    var through: Int64 = .max
+
+    static let all = KeyRange()
+
+    static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
+
+    /// Fewer keys cost more than they save: preparing statements, and the path down to the first row.
+    private static let leastKeys: UInt64 = 1 << 13
+    /// The statements of wide rows take longer to prepare.
+    private static let leastWideKeys: UInt64 = 1 << 9
+    /// Rows of so many columns count once, wider ones as often as they have as many.
+    private static let columnsOfKey = 32
+    /// Limits the outcomes kept in memory; enough parts that no walker is idle for long at the end.
+    private static let mostParts: UInt64 = 64
+
+    /// The lowest and the highest key of a table, whose name includes its schema.
+    static func keys(
+        of table: String, numberedBy key: String = "Z_PK", on connection: Connection
+    ) throws -> (lowest: Int64, highest: Int64) {
+        // In one query, SQLite would scan every row.
+        let (lowest, highest) = (
+            try connection.integer("SELECT min(\(key)) FROM \(table)"),
+            try connection.integer("SELECT max(\(key)) FROM \(table)")
+        )
+        return (lowest ?? 0, highest ?? 0)
+    }
+
+    func condition(on key: String) -> String {
+        let bounds = [
+            above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
+        ].compactMap { $0 }
+        return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
+    }
+
+    /// The number of ranges into which so many keys are divided, if the rows of so many columns are read.
+    static func number(ofPartsOf keys: UInt64, columns: Int = 1) -> UInt64 {
+        let width = UInt64(max(1, columns / columnsOfKey))
+        return max(1, min(keys / max(leastWideKeys, leastKeys / width), mostParts))
+    }
+
+    /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,
+    /// and more if the keys of the table, or the key to reach, are many.
+    static func parts(
+        _ name: String, of table: String, columns: Int = 1, numberedBy key: String = "Z_PK",
+        reaching reached: Int64 = .min, last: Int64 = .max, on connection: Connection
+    ) throws -> [(name: String, range: KeyRange)] {
+        let (lowest, highest) = try keys(of: table, numberedBy: key, on: connection)
+        let end = min(max(highest, reached), last)
+        let span = lowest < end ? UInt64(bitPattern: end &- lowest) : 0
+        let count = number(ofPartsOf: span, columns: columns)
+        let bounds = (1..<count).map { lowest &+ Int64(bitPattern: span / count * $0) }
+        return zip([.min] + bounds, bounds + [last]).enumerated().map { number, bounds in
+            ("\(name):\(number)", KeyRange(above: bounds.0, through: bounds.1))
+        }
+    }
+}
