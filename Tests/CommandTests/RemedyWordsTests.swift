@@ -52,7 +52,7 @@ struct RemedyWordsTests {
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
             (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),
-            (Setting(Setting.Name("later"), .text("x")), "later: \"x\""),
+            (Setting(Setting.Name("later"), .text("x")), "later = \"x\""),
         ]
         for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }
     }
