@@ -388,12 +388,6 @@ extension VerificationContext {
     func forgetReadings() { readings = Readings() }
 }
 
-extension StoreLayout {
-    var entitiesByNumber: [Int64: String] {
-        Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-    }
-}
-
 extension ResolvedStep {
     fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
         var step = self

@@ -1,3 +1,5 @@
+internal import FerryStore
+
 /// The store that is verified, by what made it.
 package enum VerifiedStore: Sendable, Equatable {
     /// A new store of a run, with the root entities of tables that the run has left where they are: such a store began as
@@ -63,4 +65,10 @@ extension Verification {
     var hasIndexesOfTemplate: Bool { if case .found(let run) = subject { run.hasIndexesOfTemplate } else { false } }
 
     var isAlone: Bool { if case .alone = subject { true } else { false } }
+}
+
+extension StoreLayout {
+    var entitiesByNumber: [Int64: String] {
+        Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
 }
