@@ -9,8 +9,10 @@ import Testing
 /// The statements that `ferry plan --sql` prints are those that a run takes, on models and stores that others made.
 @Suite("The statements of plans for real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct ListedStatementsTests {
-    @Test("are the statements that change data, one by one", arguments: StoreFamily.all)
-    func areThoseOfTheRun(_ family: StoreFamily) throws {
+    @Test(
+        "are the statements that change data, one by one", arguments: StoreFamily.all,
+        [ExecutorChoice.automatic, .row])
+    func areThoseOfTheRun(_ family: StoreFamily, _ executor: ExecutorChoice) throws {
         let files = try family.copied()
         let catalog = try ModelCatalog(paths: family.models.map(files.folder.file))
         var compared = 0
@@ -27,6 +29,7 @@ struct ListedStatementsTests {
                 $0.takesSnapshot = false
             }
             configuration.verify = .none
+            configuration.executor = executor
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
             let plan = try migrator.plan(configuration)
             #expect(plan.refusals.isEmpty, "\(family.name)/\(store)")
@@ -42,7 +45,7 @@ struct ListedStatementsTests {
             #expect(always.subtracting(run).sorted() == [], "\(family.name)/\(store)")
             compared += run.count
         }
-        print("\(family.name): \(compared) statements compared")
+        print("\(family.name), \(executor): \(compared) statements compared")
         #expect(compared > 0)
     }
 }

@@ -84,10 +84,6 @@ struct StepOperations {
                         "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
                         cause: error)
                 }
-                // The index of a join table that is copied with it has an operation of its own.
-                guard case .copyLinks(let table, _) = operation.work, whole.contains(where: { $0.form == .schema })
-                else { return }
-                try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
             }
         }
         for statement in statements {

@@ -74,7 +74,7 @@ extension StepSQL {
             return [ProgramStatement(OrderKeys.settle(order, of: table, among: column), .once)]
         case .fillGathered(let table):
             return [ProgramStatement(GatheredLinks(self).statement(filling: table), .once)]
-        case .index(let index): return [ProgramStatement(index.sql, .schema)]
+        case .index(let index): return isCopied(index) ? [] : [ProgramStatement(index.sql, .schema)]
         case .rTree(let tree):
             return [
                 ProgramStatement(tree.sql, .schema), ProgramStatement(tree.fill, .chunks(over: "main.\(tree.table)")),
@@ -121,6 +121,11 @@ extension StepSQL {
         let whole = "INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)"
         let isWithIndex = joinForms.copiedWithIndex.contains(table.name)
         return (isWithIndex ? [ProgramStatement(table.index.sql, .schema)] : []) + [ProgramStatement(whole, .once)]
+    }
+
+    /// Whether an index is made with the join table that is copied into it.
+    private func isCopied(_ index: IndexDefinition) -> Bool {
+        program.joinTables.contains { joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index == index }
     }
 
     // MARK: Rows
