@@ -5,13 +5,13 @@ public import Foundation
 // place where a stop request does, with `.interrupted`.
 
 extension Migrator {
-    /// ``plan(_:checksRows:)`` for a task.
+    /// ``plan(_:checksRows:)-76jl`` for a task.
     ///
     /// - Parameters:
     ///   - configuration: The settings of the migration.
     ///   - checksRows: Whether preflight scans the rows too; otherwise the rows of large tables are estimated.
     /// - Returns: The plan.
-    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does.
+    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)-76jl`` does.
     public func plan(
         _ configuration: Configuration = Configuration(), checksRows: Bool = false
     ) async throws -> PlanReport {

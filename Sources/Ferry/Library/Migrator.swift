@@ -164,7 +164,7 @@ extension Migrator {
     ///
     /// - Parameter configuration: The settings of the migration.
     /// - Returns: One list for each step; empty if the store has the target version.
-    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does, and the first refusal of a plan that cannot run.
+    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)-76jl`` does, and the first refusal of a plan that cannot run.
     public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
         try withRun(configuration) { try $0.statements($1) }
     }

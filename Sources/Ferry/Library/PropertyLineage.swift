@@ -21,7 +21,7 @@ extension Migrator {
     ///
     /// - Parameter configuration: The settings of the migration.
     /// - Returns: The properties by name; empty if the store has the target version.
-    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does.
+    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)-76jl`` does.
     public func lineages(_ configuration: Configuration = Configuration()) throws -> [PropertyLineage] {
         try withRun(configuration) { run, store in
             (try run.planned(store, checksRows: false)?.plan.lineages ?? []).map { lineage in
