@@ -22,7 +22,7 @@ struct Notes {
         guard state == .interrupted else { throw Unexpected(description: "The run is \(state).") }
         try await launch(migrator)
 
-        let found = try Verifier(store: store, models: ModelSource.all(in: .module)).verifyStore()
+        let found = try await Verifier(store: store, models: ModelSource.all(in: .module)).verifyStore()
         guard found.differences.isEmpty else { throw Unexpected(description: "\(found.differences)") }
         print("Verified: \(found.checked) rows.")
         guard case .upToDate = try await migrator.migrateIfNeeded() else {
