@@ -98,7 +98,11 @@ struct IndexReadings {
             parts[index.name] = try links.parts(in: context).map(\.name)
         }
         partsOfLinks = parts
-        for (place, keys) in alone { addPairs(of: keys[0], place, among: alone, in: context) }
+        // In the same order in every call: a resumed one finds the sums of earlier parts by their positions.
+        for place in alone.keys.sorted(by: codeUnitOrder) {
+            guard let keys = alone[place]?.first else { continue }
+            addPairs(of: keys, place, among: alone, in: context)
+        }
     }
 
     /// Adds the sums of a one-to-one, if each table is kept or read for its indexes, and both hold objects of these
