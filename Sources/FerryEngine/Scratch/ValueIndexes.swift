@@ -14,31 +14,25 @@ final class ValueIndexes: MemberIndexes {
     private let connection: Connection
     /// The name under which the connection has the source.
     private let schema: String
-    private let make: Making
-
-    private enum Making {
-        case now
-        /// A plan only lists the statements.
-        case listed(Locked<[(table: String, statements: [String])]>)
-    }
+    /// Whether a plan only lists the statements.
+    private let isListing: Bool
+    private var listedTables: Set<String> = []
+    /// The statements since the last ``takeListed()``.
+    private var listed: [String] = []
 
     init(of layout: StoreLayout, on connection: Connection) {
-        (self.layout, self.connection, schema, make) = (layout, connection, "source", .now)
+        (self.layout, self.connection, schema, isListing) = (layout, connection, "source", false)
     }
 
     /// The indexes that the statements of a plan need, for a source that is the connection's main database.
     init(listedFor layout: StoreLayout, on connection: Connection) {
-        (self.layout, self.connection, schema, make) = (layout, connection, "main", .listed(Locked([])))
+        (self.layout, self.connection, schema, isListing) = (layout, connection, "main", true)
     }
 
     /// Returns the statements of the indexes that were needed since the last call.
     func takeListed() -> [String] {
-        guard case .listed(let list) = make else { return [] }
-        return list.withLock { made in
-            let statements = made.flatMap(\.statements)
-            for index in made.indices { made[index].statements = [] }
-            return statements
-        }
+        defer { listed = [] }
+        return listed
     }
 
     func index(
@@ -48,16 +42,14 @@ final class ValueIndexes: MemberIndexes {
         do {
             if mayBeOfSource, let column = try indexedColumn(of: entity, at: paths) { return .column(column) }
             let table = "members_of_\(name)"
-            switch make {
-            case .now:
+            if isListing {
+                if listedTables.insert(table).inserted {
+                    listed += try statements(making: table, of: entity, by: paths)
+                }
+            } else {
                 let isMade = try connection.integer(
                     "SELECT 1 FROM scratch.sqlite_master WHERE type = 'index' AND tbl_name = ?", [.text(table)])
                 if isMade == nil { try run(try statements(making: table, of: entity, by: paths)) }
-            case .listed(let list):
-                let statements = try statements(making: table, of: entity, by: paths)
-                list.withLock { made in
-                    if !made.contains(where: { $0.table == table }) { made.append((table, statements)) }
-                }
             }
             return .table("scratch.\(Connection.quoted(table))")
         } catch let error as FerryError {
