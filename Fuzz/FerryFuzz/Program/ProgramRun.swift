@@ -1,4 +1,5 @@
 import FerryBase
+import FerrySQLite
 import Foundation
 
 #if canImport(Glibc)
@@ -182,7 +183,7 @@ struct ProgramRun {
 
         private static func escaped(_ path: String) -> String { path.replacingOccurrences(of: "/", with: "\\/") }
 
-        /// Hashes of the store's files.
+        /// Hashes of the store's files, without what a change of the journal mode and back changes.
         private static func contents(_ place: String) -> [String: UInt64] {
             var contents: [String: UInt64] = [:]
             for suffix in ["", "-wal", "-journal"] {
@@ -191,9 +192,20 @@ struct ProgramRun {
                 guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size > 0 || suffix.isEmpty,
                     let bytes = FileManager.default.contents(atPath: path)
                 else { continue }
-                contents[suffix] = fnv(bytes)
+                contents[suffix] = fnv(suffix.isEmpty ? withoutCounters([UInt8](bytes)) : [UInt8](bytes))
             }
             return contents
+        }
+
+        /// The bytes of a store in WAL mode without the header's counters.
+        ///
+        /// A step in place runs with a rollback journal. When it fails, the store returns to WAL mode; SQLite then has
+        /// raised the change counter, and has written what belongs to it: the number of pages, and its own version.
+        private static func withoutCounters(_ bytes: [UInt8]) -> [UInt8] {
+            guard DatabaseHeader(bytes)?.usesWriteAheadLog == true else { return bytes }
+            var bytes = bytes
+            for range in [24..<32, 92..<100] { bytes.replaceSubrange(range, with: repeatElement(0, count: 8)) }
+            return bytes
         }
 
         func run(_ program: String) throws -> Child.End {
