@@ -19,7 +19,7 @@ package struct StepRun {
     package var options: EngineOptions
     package var policies: PolicyRegistry
     /// The app's views and triggers, for a destination that begins as a copy of the source: it has lost them.
-    package var closing: [InPlaceStatement] = []
+    package var closing: [ProgramStatement] = []
 
     /// `keepsTables`: the tables of the step's kept part stay; ``PartInPlace`` has run on the destination.
     package init(
@@ -52,7 +52,7 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            var operations = try StepOperations(context, policies: policies, closing: closing)
+            var operations = try StepOperations(context, policies: policies)
             try operations.run(report: &report)
             try count(context, into: &report)
             return report

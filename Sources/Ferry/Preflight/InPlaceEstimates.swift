@@ -61,7 +61,7 @@ struct InPlaceEstimates {
                         + WorkCosts.plannedEntity * Double(entities * entities),
                     statements: zip(plan.statements + plan.closing, works).map { statement, work in
                         (
-                            statement.reason,
+                            work.subject,
                             WorkCosts.seconds(work) + (statement.alteration == nil ? 0 : WorkCosts.alteration)
                         )
                     },

@@ -51,7 +51,8 @@ struct RunDatabase {
         let destination = try StoreLayout.canonical(for: resolved.destination.model, foundTriggers: .of(source))
         let damage =
             try run.options.sourceDamage ?? StoreDamage.brokenLinks(in: source, on: connection, schema: "source")
-        let program = try StepProgram(run.step, source: source, destination: destination, damage: damage)
+        let program = try StepProgram(
+            run.step, source: source, destination: destination, damage: damage, closing: run.closing)
         let known = try ProgressTable.exists(on: connection)
         if known {
             try checkAgreement(on: connection)

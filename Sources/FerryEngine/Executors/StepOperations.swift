@@ -9,12 +9,11 @@ struct StepOperations {
     private let context: StepContext
     private let policies: PolicyRun
     private let appObjects: AppObjectsPhase
-    private let closing: [InPlaceStatement]
     /// The effects of policies, once all of them have run.
     private var evidence: PolicyEvidence?
 
-    init(_ context: StepContext, policies: PolicyRegistry, closing: [InPlaceStatement]) throws {
-        (self.context, self.closing) = (context, closing)
+    init(_ context: StepContext, policies: PolicyRegistry) throws {
+        self.context = context
         appObjects = try AppObjectsPhase(context: context)
         self.policies = try PolicyRun(context, policies: policies)
     }
@@ -35,11 +34,6 @@ struct StepOperations {
             if phase == .rows { try CountedTargets.check(context) }
         }
         if context.step.keptPart == nil { try appObjects.createTriggers() }
-        for (index, statement) in closing.enumerated() {
-            try context.once("closing:\(index)", phase: .indexes, subject: statement.reason) {
-                try context.connection.run(statement, now: context.options.now)
-            }
-        }
     }
 
     private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
@@ -64,7 +58,7 @@ struct StepOperations {
             try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
-        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger:
+        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger, .closing:
             try runStatements(of: operation, in: phase)
         }
     }
@@ -97,7 +91,7 @@ struct StepOperations {
     private func run(_ statements: [ProgramStatement]) throws {
         for statement in statements {
             guard statement.form != .schema else {
-                try context.connection.execute(statement.sql.text)
+                try context.connection.run(statement, now: context.options.now)
                 continue
             }
             let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)

@@ -277,7 +277,7 @@ package struct InPlaceRun {
         progress(update)
     }
 
-    private func execute(_ planned: InPlaceStatement, at place: ProgressUpdate.StatementPlace) throws {
+    private func execute(_ planned: ProgramStatement, at place: ProgressUpdate.StatementPlace) throws {
         try options.stop.check()
         tell(planned.reason, at: place)
         do {
@@ -304,14 +304,6 @@ package struct InPlaceRun {
         let metadata = try StoreMetadata.read(from: connection).restamped(for: resolved.destination)
         try metadata.write(to: connection)
         if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
-    }
-}
-
-extension Connection {
-    /// Runs a statement; `now` is the run's fixed time.
-    func run(_ planned: InPlaceStatement, now: Double) throws(DatabaseError) {
-        guard !planned.sql.parameters.values.isEmpty else { return try execute(planned.sql.text) }
-        try planned.sql.prepare(on: self, now: now).run()
     }
 }
 

@@ -26,7 +26,7 @@ package enum PartInPlace {
     /// - Throws: ``FerryError`` if the part cannot be done in place on this source.
     package static func closing(
         of part: StepPlan, on source: Connection, dropping: Set<String>
-    ) throws -> [InPlaceStatement] {
+    ) throws -> [ProgramStatement] {
         try InPlacePlanning(part, on: source, dropping: dropping).statements(leaving: nil).closing
     }
 }

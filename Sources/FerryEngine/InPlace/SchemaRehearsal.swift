@@ -16,10 +16,10 @@ struct SchemaRehearsal {
         try ExternalContents(folder: "").register(on: connection)
     }
 
-    /// Begins the schema of a new store, whose tables the statements of its program make.
-    init(of layout: StoreLayout, numbersOf source: SchemaRehearsal) throws {
+    /// Makes the schema of a new store by the statements of its program.
+    init(of layout: StoreLayout, by statements: [ProgramStatement], numbersOf source: SchemaRehearsal) throws {
         try self.init()
-        try connection.execute(StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY") ?? "")
+        try run(statements)
         try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: [:], on: connection)
         for row in try source.connection.rows(
             "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT > \(HistoryTables.firstNumber)")
@@ -54,23 +54,19 @@ struct SchemaRehearsal {
 
     private static let statistics = "sqlite_stat1"
 
-    /// Runs the statements of a copy's program that make its schema.
-    func run(_ statements: [ProgramStatement]) throws {
-        for statement in statements {
-            // The table of the entities' numbers is there already.
-            let isKnown = statement.sql.text == StoreCreation.sql(ofSystemTable: "Z_PRIMARYKEY")
-            if !isKnown { try connection.execute(statement.sql.text) }
-        }
+    /// Runs the statements of a plan, except those on rows.
+    func run(_ plan: InPlacePlan) throws {
+        try run(plan.statements)
+        try run(plan.closing)
     }
 
-    /// Runs the statements of a plan, except those on rows: no other statement reads the time.
-    func run(_ plan: InPlacePlan) throws {
-        let now = 0.0
+    /// Runs the statements that make the schema: no other statement reads the time.
+    func run(_ statements: [ProgramStatement]) throws {
         var alterations: TableAlterations?
-        var rest = plan.statements.filter { !$0.writesObjects }[...]
+        var rest = statements.filter { $0.form == .schema }[...]
         while let next = rest.first {
             guard next.alteration != nil else {
-                try connection.run(next, now: now)
+                try connection.run(next, now: 0)
                 rest.removeFirst()
                 continue
             }
@@ -81,7 +77,6 @@ struct SchemaRehearsal {
             rest = rest.dropFirst(together.count)
         }
         try StaleStatistics.remove(on: connection)
-        for planned in plan.closing { try connection.run(planned, now: now) }
     }
 
     // MARK: Schema entries
@@ -126,7 +121,7 @@ struct TableAlterations {
     }
 
     /// Runs statements, all of which are ALTER TABLE.
-    func run(_ statements: ArraySlice<InPlaceStatement>) throws {
+    func run(_ statements: ArraySlice<ProgramStatement>) throws {
         guard isPlain else {
             for statement in statements { try connection.execute(statement.sql.text) }
             return

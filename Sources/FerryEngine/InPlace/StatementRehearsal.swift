@@ -70,33 +70,35 @@ package struct StatementRehearsal {
     private mutating func copied(_ step: StepPlan, dropping: Set<String>) throws -> StepStatements {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
-        let program = try StepProgram(step, source: source, destination: destination)
         let indexes = ValueIndexes(listedFor: source, on: connection)
-        let sql = StepSQL(
-            step, source: source, destination: destination, program: program, indexes: indexes,
-            joinForms: try JoinForms(of: program, destination, on: connection, schema: "main"))
         let part = step.partInPlace
         let appObjects = try AppObjects(
             of: source, into: destination, on: connection, dropping: dropping, inPlace: part != nil)
         if let refusal = appObjects.refusals.first { throw refusal }
         var statements = StepStatements()
-        var closing: [InPlaceStatement] = []
-        if let part {
-            if !dropping.isEmpty { try drop(appObjects, &statements) }
-            let plan = try InPlacePlanning(part, on: connection).statements(leaving: nil)
+        if part != nil, !dropping.isEmpty { try drop(appObjects, &statements) }
+        let plan = try part.map { try InPlacePlanning($0, on: connection).statements(leaving: nil) }
+        let program = try StepProgram(step, source: source, destination: destination, closing: plan?.closing ?? [])
+        let sql = StepSQL(
+            step, source: source, destination: destination, program: program, indexes: indexes,
+            joinForms: try JoinForms(of: program, destination, on: connection, schema: "main"))
+        var filling = StepStatements()
+        if let plan {
             statements.add(plan.statements)
             statements.addMetadata(hasModel: hasModel, .rows)
-            closing = plan.closing
-            try schema.run(plan)
+            try schema.run(plan.statements)
         } else {
-            statements.addTables(of: sql, hasModelCache: hasModelCache)
-            statements.addMetadata(hasModel: hasModel, nil)
+            filling.addTables(of: sql, hasModelCache: hasModelCache)
+            filling.addMetadata(hasModel: hasModel, nil)
         }
-        statements.addScratch(of: sql)
-        try statements.addOperations(of: sql, part == nil ? appObjects : nil, indexes: indexes.takeListed)
-        if part == nil { schema = try SchemaRehearsal(of: destination, numbersOf: schema) }
-        try schema.run(statements.groups.flatMap(\.statements).filter { $0.form == .schema })
-        statements.add(closing)
-        return statements
+        filling.addScratch(of: sql)
+        try filling.addOperations(of: sql, part == nil ? appObjects : nil, indexes: indexes.takeListed)
+        let made = filling.groups.flatMap(\.statements)
+        if plan == nil {
+            schema = try SchemaRehearsal(of: destination, by: made, numbersOf: schema)
+        } else {
+            try schema.run(made)
+        }
+        return statements + filling
     }
 }

@@ -14,6 +14,14 @@ extension BoundSQL {
     }
 }
 
+extension Connection {
+    /// Runs a statement that is one unit; `now` is the run's fixed time.
+    func run(_ planned: ProgramStatement, now: Double) throws(DatabaseError) {
+        guard !planned.sql.parameters.values.isEmpty else { return try execute(planned.sql.text) }
+        try planned.sql.prepare(on: self, now: now).run()
+    }
+}
+
 extension Parameters {
     func bind(to statement: Statement, now: Double) throws(DatabaseError) {
         for named in values {

@@ -17,9 +17,9 @@ struct ColumnSlots {
 
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Statements that clear keys to objects that the new version no longer relates.
-    private(set) var cuts: [InPlaceStatement] = []
+    private(set) var cuts: [ProgramStatement] = []
     /// Statements that number the rows of relationships that become ordered.
-    private(set) var numberings: [InPlaceStatement] = []
+    private(set) var numberings: [ProgramStatement] = []
     /// New sides of one-to-one relationships whose keys only the other side held.
     private(set) var mirrors: [PropertyKey] = []
 
@@ -172,10 +172,10 @@ struct ColumnSlots {
             let number = source.number(of: mapping.source)
         else { return }
         cuts.append(
-            InPlaceStatement(
+            ProgramStatement(
                 "UPDATE \(table) SET \([key.column, key.entityColumn, key.orderColumn].emptied) WHERE Z_ENT = \(number) "
                     + "AND \(key.column) IN (SELECT Z_PK FROM \(key.targetTable) WHERE \(lost.rowCondition()))",
-                writesObjects: true, reason: "objects at the end of \(key.column) are removed or no longer related",
+                .once, reason: "objects at the end of \(key.column) are removed or no longer related",
                 tables: .search(table)))
     }
 }

@@ -119,7 +119,7 @@ extension InPlaceBuilder {
             else { continue }
             for statement in mirroring.statements {
                 add(
-                    statement, "\(key.title) is the new side of a one-to-one relationship", writesObjects: true,
+                    statement, "\(key.title) is the new side of a one-to-one relationship", .once,
                     tables: destination.table(of: relationship.destinationEntity).map {
                         .update($0.name, columns: [], lookups: 1)
                     } ?? .schema)

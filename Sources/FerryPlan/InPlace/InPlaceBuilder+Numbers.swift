@@ -46,7 +46,7 @@ extension InPlaceBuilder {
             plan.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
-                "their entities were removed", writesObjects: true)
+                "their entities were removed", .once)
         }
         func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
             let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()
@@ -61,7 +61,7 @@ extension InPlaceBuilder {
         plan.touchedBeside.insert(history.changes.name)
         add(
             "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
-            "changes name the same entities as before", writesObjects: true)
+            "changes name the same entities as before", .once)
     }
 
     /// The entities whose changes name no object any more.
@@ -89,9 +89,9 @@ extension InPlaceBuilder {
             let cases = moved.map { "WHEN \($0.old) THEN -\($0.new)" }.joined(separator: " ")
             add(
                 "UPDATE \(quoted(table)) SET ZENTITYID = CASE ZENTITYID \(cases) END "
-                    + "WHERE ZENTITYID IN (\(moved.map(\.old).sorted().sqlList))", reason, writesObjects: true)
+                    + "WHERE ZENTITYID IN (\(moved.map(\.old).sorted().sqlList))", reason, .once)
             add(
-                "UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason, writesObjects: true)
+                "UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason, .once)
         }
     }
 
@@ -106,7 +106,7 @@ extension InPlaceBuilder {
             add(
                 "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
                     + "WHERE t.Z_PK = \(table).\(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NULL",
-                "a key without the number of its entity", writesObjects: true, tables: .search(table))
+                "a key without the number of its entity", .once, tables: .search(table))
         }
     }
 
@@ -134,7 +134,7 @@ extension InPlaceBuilder {
         var values = Parameters()
         values.set(":low", .integer(.min))
         values.set(":high", .integer(.max))
-        add(sql, values: values, reason, writesObjects: true, tables: tables)
+        add(sql, values: values, reason, .once, tables: tables)
     }
 
     /// Adds derived values, then triggers: triggers call Apple's functions, so nothing may be written after them.
@@ -153,7 +153,7 @@ extension InPlaceBuilder {
             destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
             + schema.views.map { ($0.sql, "the app's own view") }
             + schema.appTriggers.map { ($0.sql, "the app's own trigger") }
-        plan.closing += closing.map { InPlaceStatement($0, writesObjects: false, reason: $1) }
+        plan.closing += closing.map { ProgramStatement($0, .schema, reason: $1) }
     }
 
     /// Whether the values of a derived attribute stay valid: none of their inputs was written.

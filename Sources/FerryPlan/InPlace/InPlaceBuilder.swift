@@ -22,7 +22,7 @@ struct InPlaceBuilder {
     private let continuations: [String: String]
 
     /// Updates of the rows of altered tables, by the name of the new table.
-    var updates: [String: InPlaceStatement] = [:]
+    var updates: [String: ProgramStatement] = [:]
     /// The current name of each of the store's tables.
     var current: [String: String] = [:]
     /// Upper-case names in use.
@@ -57,13 +57,12 @@ struct InPlaceBuilder {
     }
 
     mutating func add(
-        _ sql: String, values: Parameters = Parameters(), _ reason: String, writesObjects: Bool = false,
-        alteration: InPlaceStatement.Alteration? = nil, tables: StatementTables = .schema
+        _ sql: String, values: Parameters = Parameters(), _ reason: String,
+        _ form: ProgramStatement.Form = .schema, alteration: ProgramStatement.Alteration? = nil,
+        tables: StatementTables = .schema
     ) {
         plan.statements.append(
-            InPlaceStatement(
-                sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration,
-                tables: tables))
+            ProgramStatement(sql, values: values, form, reason: reason, alteration: alteration, tables: tables))
     }
 
     /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
@@ -187,7 +186,7 @@ struct InPlaceBuilder {
     }
 
     /// Adds statements that write rows of tables of the new version.
-    private mutating func addWriting(_ found: [(table: String, statements: [InPlaceStatement])]) {
+    private mutating func addWriting(_ found: [(table: String, statements: [ProgramStatement])]) {
         for (table, statements) in found where !statements.isEmpty {
             plan.statements += statements
             plan.touched.insert(table)
@@ -213,7 +212,7 @@ struct InPlaceBuilder {
         guard !numbers.isEmpty else { return }
         add(
             "DELETE FROM \(current[table.name] ?? table.name) WHERE \(numbers.sorted().rowCondition())", reason,
-            writesObjects: true, tables: .delete(from: current[table.name] ?? table.name, rowsOf: numbers))
+            .once, tables: .delete(from: current[table.name] ?? table.name, rowsOf: numbers))
         touchContinuations(of: table.name)
     }
 

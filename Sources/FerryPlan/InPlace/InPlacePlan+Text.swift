@@ -57,7 +57,7 @@ extension SlotValue {
     }
 }
 
-extension InPlaceStatement {
+extension ProgramStatement {
     fileprivate var text: String {
         "  \(sql.text)\(sql.parameters.values.text)" + (countedEntity.map { ", counts \($0)" } ?? "")
     }

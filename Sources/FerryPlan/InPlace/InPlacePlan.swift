@@ -11,9 +11,9 @@ package struct InPlacePlan: Sendable, Equatable {
     var tables: [TableMove] = []
     var joinTables: [JoinMove] = []
     /// All statements up to the indexes of the new version.
-    package internal(set) var statements: [InPlaceStatement] = []
+    package internal(set) var statements: [ProgramStatement] = []
     /// Triggers and the app's views, created after the last row is written.
-    package internal(set) var closing: [InPlaceStatement] = []
+    package internal(set) var closing: [ProgramStatement] = []
     /// Tables of the new version whose rows are written, by their new names.
     package internal(set) var touched: Set<String> = []
     /// Tables beside those of the model, history for example, whose rows are written.
@@ -95,14 +95,14 @@ package struct InPlacePlan: Sendable, Equatable {
     /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
         let reason = "results of ANALYZE for tables and indexes that were not recreated"
-        statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
+        statements.append(ProgramStatement("DELETE FROM sqlite_stat1", .schema, reason: reason))
         for row in rows {
             var values = Parameters()
             let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
             statements.append(
-                InPlaceStatement(
+                ProgramStatement(
                     "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
-                    values: values, writesObjects: false, reason: reason))
+                    values: values, .schema, reason: reason))
         }
     }
 
@@ -111,49 +111,6 @@ package struct InPlacePlan: Sendable, Equatable {
             throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
         if let obstacle = step.obstacleToKeepingKeys { throw .needsCopy(obstacle) }
-    }
-}
-
-package struct InPlaceStatement: Sendable, Hashable {
-    package var sql: BoundSQL
-    package var reason: String
-    /// The entity of the new version all of whose rows, and no other row, the statement writes.
-    ///
-    /// The entity keeps its number and is alone in its table, so that its changed rows need no separate count.
-    package let countedEntity: String?
-    /// The change of an ALTER TABLE; nil for every other statement.
-    package var alteration: Alteration?
-    /// The tables that decide how long the statement takes.
-    package let tables: StatementTables
-
-    /// Whether the statement writes only objects and links, not the schema or small tables.
-    package let writesObjects: Bool
-
-    package struct Alteration: Sendable, Hashable {
-        package var table: String
-        package var newName: String
-    }
-
-    init(
-        _ sql: String, values: Parameters = Parameters(), writesObjects: Bool, reason: String,
-        alteration: Alteration? = nil, countedEntity: String? = nil, tables: StatementTables = .schema
-    ) {
-        self.sql = BoundSQL(sql, values)
-        self.tables = tables
-        self.countedEntity = countedEntity
-        self.writesObjects = writesObjects
-        self.reason = reason
-        self.alteration = alteration
-    }
-
-    /// Numbers the rows of a relationship that becomes ordered, in the order of the keys.
-    static func numbering(
-        _ column: String, of table: String, key: String, group: String, by order: String
-    ) -> InPlaceStatement {
-        InPlaceStatement(
-            OrderPosition.numbering(column, of: table, key: key, group: group, by: order), writesObjects: true,
-            reason: "the relationship is ordered",
-            tables: .update(table, columns: [column], lookups: 1))
     }
 }
 

@@ -32,9 +32,9 @@ struct JoinMove: Sendable, Equatable {
     let destination: JoinTable
     let way: Way
     /// Statements that delete links of dropped or no longer related objects.
-    private(set) var cuts: [InPlaceStatement] = []
+    private(set) var cuts: [ProgramStatement] = []
     /// Statements that number the rows of relationships that become ordered.
-    private(set) var numberings: [InPlaceStatement] = []
+    private(set) var numberings: [ProgramStatement] = []
 
     init(
         _ table: JoinTable, _ sources: RelationshipRules, keys: [String: [String]], mustRebuild: Bool
@@ -101,7 +101,7 @@ struct JoinMove: Sendable, Equatable {
     private static func cuts(
         of pairs: [RelationshipRules.Pair], _ old: JoinTable, own: String, other: String,
         _ sources: RelationshipRules
-    ) throws(InPlaceObstacle) -> [InPlaceStatement] {
+    ) throws(InPlaceObstacle) -> [ProgramStatement] {
         let owners = Set(pairs.map(\.own.source))
         let others = Set(pairs.map(\.other.source))
         let related = Set(pairs.map { [$0.own.source, $0.other.source] })
@@ -114,9 +114,9 @@ struct JoinMove: Sendable, Equatable {
             let lost = sources.source.model.concreteFamily(of: side.entity).subtracting(kept)
                 .compactMap { sources.source.number(of: $0) }
             guard !lost.isEmpty, let table = sources.source.table(of: side.entity)?.name else { return nil }
-            return InPlaceStatement(
+            return ProgramStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
-                    + "(SELECT Z_PK FROM \(table) WHERE \(lost.sorted().rowCondition()))", writesObjects: true,
+                    + "(SELECT Z_PK FROM \(table) WHERE \(lost.sorted().rowCondition()))", .once,
                 reason: "objects at the end of \(column) are removed or no longer related", tables: .search(old.name))
         }
     }
@@ -146,7 +146,7 @@ struct JoinMove: Sendable, Equatable {
     }
 
     /// Fills a new table; `names` has the current names of the store's tables.
-    func fills(_ names: [String: String]) -> [InPlaceStatement] {
+    func fills(_ names: [String: String]) -> [ProgramStatement] {
         switch way {
         case .alter, .create: []
         case .rebuild(let old, let columns): [fill(from: names[old.name] ?? old.name, columns)]
@@ -155,7 +155,7 @@ struct JoinMove: Sendable, Equatable {
         }
     }
 
-    private func fill(_ rows: KeyRows, from table: String, targets: String) -> InPlaceStatement {
+    private func fill(_ rows: KeyRows, from table: String, targets: String) -> ProgramStatement {
         var columns = [destination.firstColumn, destination.secondColumn]
         var values = rows.isSecond ? ["s.\(rows.key)", "s.Z_PK"] : ["s.Z_PK", "s.\(rows.key)"]
         let orderColumn = rows.isSecond ? destination.secondOrderColumn : destination.firstOrderColumn
@@ -163,19 +163,19 @@ struct JoinMove: Sendable, Equatable {
             columns.append(orderColumn)
             values.append("s.\(order)")
         }
-        return InPlaceStatement(
+        return ProgramStatement(
             "INSERT OR IGNORE INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(values.joined(separator: ", ")) FROM \(table) AS s "
                 + "JOIN \(targets) AS t ON t.Z_PK = s.\(rows.key) "
-                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)", writesObjects: true,
+                + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)", .once,
             reason: "\(rows.key) becomes a to-many relationship",
             tables: .fill(destination.name, from: table, rowsOf: [rows.number], lookups: 1))
     }
 
-    private func fill(from table: String, _ columns: [Renaming]) -> InPlaceStatement {
-        InPlaceStatement(
+    private func fill(from table: String, _ columns: [Renaming]) -> ProgramStatement {
+        ProgramStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.to).joined(separator: ", "))) "
-                + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", writesObjects: true,
+                + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", .once,
             reason: "columns of the join table are removed or reordered",
             tables: .fill(destination.name, from: table, rowsOf: nil))
     }

@@ -18,7 +18,7 @@ package enum StatementTables: Sendable, Hashable {
 
 /// The rows and bytes that a statement reads and writes, from which its time and its disk space follow.
 package struct StatementWork: Sendable, Hashable {
-    /// ``InPlaceStatement/reason``, the subject of progress reports.
+    /// ``ProgramStatement/reason``, the subject of progress reports.
     package var subject: String
     package var readRows = 0.0
     package var readBytes = 0.0
@@ -126,8 +126,8 @@ extension StoreContents {
         return works
     }
 
-    private mutating func run(_ statement: InPlaceStatement, _ after: [String: Table]) -> StatementWork {
-        var work = StatementWork(statement.reason)
+    private mutating func run(_ statement: ProgramStatement, _ after: [String: Table]) -> StatementWork {
+        var work = StatementWork(statement.reason ?? "")
         if let change = statement.alteration { rename(change.table, to: change.newName, after) }
         switch statement.tables {
         case .schema: break

@@ -30,8 +30,8 @@ struct TableMove: Sendable, Equatable {
     /// In the order of the table's columns.
     let slots: [ColumnSlot]
     /// Statements and relationships that ``ColumnSlots`` has found.
-    let cuts: [InPlaceStatement]
-    let numberings: [InPlaceStatement]
+    let cuts: [ProgramStatement]
+    let numberings: [ProgramStatement]
     let mirrors: [PropertyKey]
 
     init(_ found: ColumnSlots, source: EntityTable?, continuesSource: Bool, mustRebuild: String?) {
@@ -104,7 +104,7 @@ struct TableMove: Sendable, Equatable {
     }
 
     /// Fills a new table, unless it has no rows; `names` has the current names of the store's tables.
-    func fill(_ names: [String: String]) -> InPlaceStatement? {
+    func fill(_ names: [String: String]) -> ProgramStatement? {
         guard kept == nil, let source, !rows.isEmpty else { return nil }
         var values = Parameters()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
@@ -117,11 +117,11 @@ struct TableMove: Sendable, Equatable {
         }
         let reason: String
         if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
-        return InPlaceStatement(
+        return ProgramStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
                 + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
-            values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity,
+            values: values, .once, reason: reason, countedEntity: onlyEntity,
             tables: .fill(
                 destination.name, from: names[source.name] ?? source.name, rowsOf: rows.map(\.numbers.old)))
     }
@@ -150,7 +150,7 @@ struct TableMove: Sendable, Equatable {
     }
 
     /// Updates the rows of an altered table in one pass; nil if no value changes.
-    func update() -> (statement: InPlaceStatement, columns: Set<String>)? {
+    func update() -> (statement: ProgramStatement, columns: Set<String>)? {
         guard case .alter(_, let carriers) = way else { return nil }
         let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
         var values = Parameters()
@@ -182,9 +182,9 @@ struct TableMove: Sendable, Equatable {
         }
         let columns = Set(assignments.map(\.column))
         // With one entity every assignment covers all of its rows.
-        let statement = InPlaceStatement(
+        let statement = ProgramStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
-            values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))",
+            values: values, .once, reason: "new values in \(columns.sorted().joined(separator: ", "))",
             countedEntity: onlyEntity, tables: .update(destination.name, columns: columns, rowsOf: touched))
         return (statement, columns)
     }

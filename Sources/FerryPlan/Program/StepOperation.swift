@@ -28,6 +28,8 @@ package struct StepOperation: Sendable, Equatable {
         case appObjects
         case derived(DerivedValue)
         case trigger(TriggerDefinition)
+        /// A view or trigger of the app, which the step's kept part dropped.
+        case closing(ProgramStatement)
     }
 
     package let work: Work
@@ -40,7 +42,7 @@ package struct StepOperation: Sendable, Equatable {
         switch work {
         case .rows: .rows
         case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
-        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger: .indexes
+        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger, .closing: .indexes
         }
     }
 
@@ -55,7 +57,7 @@ package struct StepOperation: Sendable, Equatable {
 
     static func all(
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
-        _ source: StoreLayout, _ destination: StoreLayout
+        _ source: StoreLayout, _ destination: StoreLayout, closing: [ProgramStatement]
     ) -> [StepOperation] {
         let kept = step.keptPart?.positions ?? []
         let passes = passes(step, source).map { $0.filter { !kept.contains($0) } }.filter { !$0.isEmpty }
@@ -80,6 +82,7 @@ package struct StepOperation: Sendable, Equatable {
             StepOperation(.derived($0), "derived:\($0.attribute.title)", rows: rows.byTable[$0.table])
         }
         operations += destination.allTriggers.map { StepOperation(.trigger($0), "trigger:\($0.name)") }
+        operations += closing.enumerated().map { StepOperation(.closing($1), "closing:\($0)") }
         return operations
     }
 

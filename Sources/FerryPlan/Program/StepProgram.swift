@@ -21,11 +21,18 @@ package struct StepProgram: Sendable, Equatable {
     /// In execution order.
     package let operations: [StepOperation]
 
-    /// Plans a partitioned step; `damage` is what a scan found in the source.
+    /// Plans a partitioned step.
     ///
+    /// - Parameters:
+    ///   - step: The step.
+    ///   - source: The actual layout of the source.
+    ///   - destination: The layout of the new store.
+    ///   - damage: The damage that a scan found in the source.
+    ///   - closing: The last statements of the step's kept part.
     /// - Throws: ``FerryError`` `.internalError` if a layout does not fit its version.
     package init(
-        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []
+        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = [],
+        closing: [ProgramStatement] = []
     ) throws(FerryError) {
         let resolved = step.resolved
         columns = try resolved.entityMappings.map { mapping throws(FerryError) in
@@ -46,7 +53,8 @@ package struct StepProgram: Sendable, Equatable {
             grouping: resolved.entityMappings.filter(\.mayKeepPrimaryKeys),
             by: { destination.model.root(of: $0.destination) }
         ).mapValues { $0.map(\.position) }
-        operations = StepOperation.all(step, assignments, tables, rows, source, destination)
+        operations = StepOperation.all(
+            step, assignments, tables, rows, source, destination, closing: closing)
         (relationships, joinTables, self.damage) = (assignments, tables, found)
     }
 

@@ -41,8 +41,8 @@ package struct StepStatements: Sendable {
     // MARK: In place
 
     /// Adds statements of a step in place, each under its reason.
-    package mutating func add(_ statements: [InPlaceStatement]) {
-        for statement in statements { add([ProgramStatement(statement.sql, .once)], .rows, statement.reason) }
+    package mutating func add(_ statements: [ProgramStatement]) {
+        for statement in statements { add([statement], .rows, statement.reason) }
     }
 
     /// Adds the statements that write the version and the model of the new store.
@@ -103,6 +103,7 @@ extension StepSQL {
         case .appObjects: "objects of the app, history and CloudKit records"
         case .derived: "derived values of \(subject)"
         case .trigger: "triggers"
+        case .closing(let statement): statement.reason ?? ""
         }
     }
 }

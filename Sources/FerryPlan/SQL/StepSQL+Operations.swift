@@ -3,29 +3,6 @@ package import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// A statement of a copied step's program.
-package struct ProgramStatement: Sendable, Hashable {
-    package enum Form: Sendable, Hashable {
-        /// In one unit.
-        case once
-        /// As ``once``, and it makes a part of the new store's schema.
-        case schema
-        /// In chunks of the keys of a table, named as in SQL.
-        case chunks(over: String)
-        /// It reads rows for Swift, or writes a row that comes from there.
-        case rows
-    }
-
-    package let sql: BoundSQL
-    package let form: Form
-
-    package var isInChunks: Bool { if case .chunks = form { true } else { false } }
-
-    init(_ sql: BoundSQL, _ form: Form) { (self.sql, self.form) = (sql, form) }
-
-    init(_ text: String, _ form: Form) { self.init(BoundSQL(text), form) }
-}
-
 /// The join tables of the source whose form allows a faster copy of their links.
 package struct JoinForms: Sendable {
     /// The new store's tables whose rows SQLite may copy as whole records.
@@ -82,6 +59,7 @@ extension StepSQL {
         case .highestKeys: return [ProgramStatement(Self.highestKey, .once)]
         case .derived(let value): return [ProgramStatement(value.update, .chunks(over: "main.\(value.table)"))]
         case .trigger(let trigger): return [ProgramStatement(trigger.sql, .schema)]
+        case .closing(let statement): return [statement]
         case .policies, .appObjects: return []
         }
     }
@@ -98,6 +76,7 @@ extension StepSQL {
         case .index(let index): index.name
         case .rTree(let tree): tree.name
         case .derived(let value): value.attribute.title
+        case .closing(let statement): statement.reason
         case .trigger(let trigger): trigger.name
         case .policies, .highestKeys, .appObjects: nil
         }

@@ -1,0 +1,62 @@
+internal import FerryStore
+
+/// A statement of a step's program, in a copy or in place.
+package struct ProgramStatement: Sendable, Hashable {
+    package enum Form: Sendable, Hashable {
+        /// In one unit; it writes objects, links, or what counts them.
+        case once
+        /// As ``once``, and it makes a part of the new version's schema or of the small tables that describe it.
+        case schema
+        /// In chunks of the keys of a table, named as in SQL.
+        case chunks(over: String)
+        /// It reads rows for Swift, or writes a row that comes from there.
+        case rows
+    }
+
+    /// The change of an ALTER TABLE.
+    package struct Alteration: Sendable, Hashable {
+        package var table: String
+        package var newName: String
+    }
+
+    package let sql: BoundSQL
+    package let form: Form
+    /// The reason for a statement in place; nil in a copy, whose operation has one.
+    package let reason: String?
+    /// The entity of the new version all of whose rows, and no other row, the statement writes in place.
+    ///
+    /// The entity keeps its number and is alone in its table, so that its changed rows need no separate count.
+    package let countedEntity: String?
+    /// Nil for every statement but an ALTER TABLE in place.
+    package let alteration: Alteration?
+    /// The tables that decide how long a statement in place takes.
+    package let tables: StatementTables
+
+    package var isInChunks: Bool { if case .chunks = form { true } else { false } }
+
+    init(
+        _ sql: BoundSQL, _ form: Form, reason: String? = nil, alteration: Alteration? = nil,
+        countedEntity: String? = nil, tables: StatementTables = .schema
+    ) {
+        (self.sql, self.form, self.reason) = (sql, form, reason)
+        (self.alteration, self.countedEntity, self.tables) = (alteration, countedEntity, tables)
+    }
+
+    init(
+        _ text: String, values: Parameters = Parameters(), _ form: Form, reason: String? = nil,
+        alteration: Alteration? = nil, countedEntity: String? = nil, tables: StatementTables = .schema
+    ) {
+        self.init(
+            BoundSQL(text, values), form, reason: reason, alteration: alteration, countedEntity: countedEntity,
+            tables: tables)
+    }
+
+    /// Numbers the rows of a relationship that becomes ordered, in the order of the keys.
+    static func numbering(
+        _ column: String, of table: String, key: String, group: String, by order: String
+    ) -> ProgramStatement {
+        ProgramStatement(
+            OrderPosition.numbering(column, of: table, key: key, group: group, by: order), .once,
+            reason: "the relationship is ordered", tables: .update(table, columns: [column], lookups: 1))
+    }
+}
