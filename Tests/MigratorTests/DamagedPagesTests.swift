@@ -159,7 +159,7 @@ struct DamagedPagesTests {
         let small = try SmallMigration()
         let checks = Locked(0)
         var configuration = Configuration { $0.budget = .nanoseconds(1) }
-        configuration.leastMarkedSeconds = 0
+        configuration.thresholds.leastMarkedSeconds = 0
         configuration.trace = { event in
             if event.text == "-- quick_check of main of \(small.store)" { checks.withLock { $0 += 1 } }
         }
@@ -176,7 +176,7 @@ struct DamagedPagesTests {
     func isMarkedForOneState() throws {
         let small = try SmallMigration()
         var configuration = Configuration { $0.budget = .nanoseconds(1) }
-        configuration.leastMarkedSeconds = 0
+        configuration.thresholds.leastMarkedSeconds = 0
         #expect(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         try hideRows(of: "ZBOOK", in: small.store)
         configuration.budget = nil

@@ -11,7 +11,7 @@ import Testing
 struct EstimateTests {
     private func configuration(machine: Double = 1, budget: Duration? = nil) -> Configuration {
         var configuration = Configuration()
-        configuration.machine = machine
+        configuration.thresholds.machine = machine
         configuration.budget = budget
         return configuration
     }

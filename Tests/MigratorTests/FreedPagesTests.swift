@@ -55,7 +55,7 @@ struct FreedPagesTests {
             var configuration = Configuration()
             switch self {
             case .onStore: break
-            case .leavingLog: configuration.largestLoggedStore = 0
+            case .leavingLog: configuration.thresholds.largestLoggedStore = 0
             case .inFolder: configuration.budget = .seconds(600)
             }
             return configuration

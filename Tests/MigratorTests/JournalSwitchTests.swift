@@ -13,7 +13,7 @@ struct JournalSwitchTests {
 
     private func configuration(_ trace: TraceHook? = nil) -> Configuration {
         var configuration = Configuration { $0.trace = trace }
-        configuration.largestLoggedStore = 0
+        configuration.thresholds.largestLoggedStore = 0
         return configuration
     }
 

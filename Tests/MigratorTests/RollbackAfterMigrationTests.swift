@@ -22,7 +22,7 @@ struct RollbackAfterMigrationTests {
             $0.verify = way == .verified ? .full : .quick
             $0.trace = trace
         }
-        if way == .quick { configuration.largestLoggedStore = 0 }
+        if way == .quick { configuration.thresholds.largestLoggedStore = 0 }
         return configuration
     }
 

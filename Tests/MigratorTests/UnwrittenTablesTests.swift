@@ -43,7 +43,7 @@ struct UnwrittenTablesTests {
             $0.verify = verify
             $0.takesSnapshot = false
         }
-        configuration.smallStoreBytes = 1 << 16
+        configuration.thresholds.smallStoreBytes = 1 << 16
         change(&configuration)
         configuration.trace = { event in statements.withLock { $0.append(event.text) } }
         let report = try Migrator(
@@ -87,7 +87,7 @@ struct UnwrittenTablesTests {
         try hideRows(of: "ZBOOK", in: store)
         let stopped = #expect(throws: FerryError.self) {
             try migrate(.quick) {
-                ($0.budget, $0.leastMarkedSeconds) = (.nanoseconds(1), 0)
+                ($0.budget, $0.thresholds.leastMarkedSeconds) = (.nanoseconds(1), 0)
             }
         }
         #expect(stopped?.code == .budgetSpent, "\(String(describing: stopped))")

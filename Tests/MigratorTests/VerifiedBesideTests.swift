@@ -20,7 +20,7 @@ struct VerifiedBesideTests {
             $0.composes = false
             $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
         }
-        configuration.leastVerifiedBeside = beside ? 0 : .max
+        configuration.thresholds.leastVerifiedBeside = beside ? 0 : .max
         return configuration
     }
 

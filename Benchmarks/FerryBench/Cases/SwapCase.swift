@@ -40,7 +40,7 @@ struct SwapCase: BenchmarkCase {
             $0.takesSnapshot = false
             $0.holdsSwap = true
         }
-        configuration.largestLoggedSwap = side == "log" ? .max : 0
+        configuration.thresholds.largestLoggedSwap = side == "log" ? .max : 0
         do {
             _ = try migrator.migrate(configuration)
             throw FerryError(.internalError, "The migration did not hold its swap.")

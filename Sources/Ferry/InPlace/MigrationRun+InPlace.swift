@@ -7,7 +7,7 @@ extension MigrationRun {
     func writesMuch(
         _ steps: [StepPlan], on connection: Connection, _ statements: StatementsInPlace?
     ) throws -> Bool {
-        guard try connection.contentBytes() > configuration.largestLoggedStore else { return false }
+        guard try connection.contentBytes() > configuration.thresholds.largestLoggedStore else { return false }
         // Planning several steps, or a step through several versions, twice is not worth its time.
         guard steps.count == 1, steps[0].parts.isEmpty, let statements else { return true }
         return try !statements.plan().touched.isEmpty

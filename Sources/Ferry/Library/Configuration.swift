@@ -112,23 +112,9 @@ public struct Configuration: Sendable {
     public var now: @Sendable () -> Date = { Date() }
     /// Receives every statement and file operation.
     public var trace: TraceHook?
-    /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a smaller
-    /// store the syncs of both mode changes take longer than writing everything twice.
-    package var largestLoggedStore: Int64 = 1 << 20
-    /// The size in bytes of a store all of whose pages are checked in no time.
-    package var smallStoreBytes: Int64 = 16 << 20
-    /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
-    package var largestLoggedSwap: Int64 = 1 << 30
-    /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains nothing.
-    package var leastVerifiedBeside: Int64 = 64 << 20
-    /// Whether a store of the target version is copied to the output; false in a rehearsal of a migration in place.
-    package var copiesUnchanged = true
-    /// Whether the run is a rehearsal, whose output is in a folder of Ferry's own.
-    package var isRehearsal = false
-    /// The time of work on this machine relative to that of the estimates' costs; nil to measure it, by a short probe.
-    package var machine: Double?
-    /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.
-    package var leastMarkedSeconds = 2.0
+    /// Nil for a migration; else the place that is rehearsed.
+    package var rehearsal: Rehearsal?
+    package var thresholds = Thresholds()
 
     /// The settings of `ferry migrate`, but for the losses that it refuses.
     public init() {}

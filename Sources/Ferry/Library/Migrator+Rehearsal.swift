@@ -34,8 +34,7 @@ extension Migrator {
         }
         var rehearsed = configuration
         rehearsed.recovers = false
-        rehearsed.isRehearsal = true
-        rehearsed.copiesUnchanged = configuration.output != nil
+        rehearsed.rehearsal = configuration.output == nil ? .inPlace : .toOutput
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)
         var migration: MigrationReport?

@@ -74,7 +74,7 @@ extension MigrationRun {
         let now = try store.sourceGuard.fingerprint()
         if let folder, try PageCheck.read(in: folder, of: now, files: files) != nil { return nil }
         // A short walk needs no progress event, least of all before a refusal.
-        if try store.contentBytes() > configuration.smallStoreBytes {
+        if try store.contentBytes() > configuration.thresholds.smallStoreBytes {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
         }
         let time = Clock.nanoseconds()
@@ -92,8 +92,8 @@ extension MigrationRun {
         let time = Clock.nanoseconds()
         let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
         // A later call may need the pages that a partial walk has not read.
-        guard walk?.isPartial != true, walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds
-        else { return found }
+        let seconds = walkSeconds + Clock.seconds(since: time)
+        guard walk?.isPartial != true, seconds >= configuration.thresholds.leastMarkedSeconds else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
         try PageCheck(store: now, found: found).save(in: place, files: files)

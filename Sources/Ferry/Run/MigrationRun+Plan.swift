@@ -51,7 +51,7 @@ extension MigrationRun {
         // A clone reads nothing, and its manifest can do without the counts.
         let readsAll = takesSnapshot && !configuration.clonesSnapshot
         let asksForRows = isPastSnapshot || readsAll || place.output != nil || configuration.damaged != .refuse
-        if !asksForRows, try store.contentBytes() > configuration.smallStoreBytes {
+        if !asksForRows, try store.contentBytes() > configuration.thresholds.smallStoreBytes {
             var planned = try planned(
                 store, from: version, to: target, .estimated, areRowsEstimated: true, countsLosses: false)
             if try writesNoRow(planned) {

@@ -115,7 +115,7 @@ extension MigrationRun {
             } else {
                 try store.contentBytes() < MachineProbe.leastStore
             }
-        let found = configuration.machine ?? (isSmall ? 1 : MachineProbe.factor())
+        let found = configuration.thresholds.machine ?? (isSmall ? 1 : MachineProbe.factor())
         machine = found
         return found
     }

@@ -175,7 +175,7 @@ final class MigrationRun {
                 return .ended(report(ending: earlier))
             }
             try checkParts(of: store, as: version)
-            guard place.output != nil, configuration.copiesUnchanged else {
+            guard place.output != nil, configuration.rehearsal != .inPlace else {
                 return .ended(
                     try upToDate(sourceGuard, place.store, target, leftover: found, isUnfinished: known != nil))
             }

@@ -108,7 +108,7 @@ struct Scenario {
     func configuration(_ faults: FaultPlan? = nil) -> Configuration {
         var configuration = Self.configuration
         configuration.output = output.map { URL(fileURLWithPath: $0) }
-        configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
+        configuration.thresholds.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         if kind == .unchangedToOutput { configuration.target = "App 1" }
         configuration.clonesSnapshot = kind.clones
         if [.mapped, .keptAlone].contains(kind) { configuration.target = "App 2" }

@@ -193,7 +193,7 @@ extension MigrationRun {
     ) throws -> Bool {
         guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
             ProcessInfo.processInfo.activeProcessorCount > 1, memory.besideEachOther != nil,
-            try store.contentBytes() >= configuration.leastVerifiedBeside
+            try store.contentBytes() >= configuration.thresholds.leastVerifiedBeside
         else { return false }
         return try diskNeed(plan, store, steps, stores: 3).refusals().isEmpty
     }

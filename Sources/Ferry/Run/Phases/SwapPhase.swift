@@ -32,7 +32,7 @@ struct SwapPhase: MigrationPhase {
         } else {
             try Swap(
                 sourceGuard: sourceGuard, destination: destination, session: session, memory: memory,
-                largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
+                largestLogged: configuration.thresholds.largestLoggedSwap, stop: stop, progress: relay.hook(),
                 trace: configuration.trace, steps: steps,
                 checkDestination: { try checkVerified(destination) }, checkSnapshot: { try checkSnapshot() }
             ).run()

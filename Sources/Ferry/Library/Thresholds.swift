@@ -1,0 +1,27 @@
+extension Configuration {
+    /// The migration that a rehearsal tries in a folder of Ferry's own.
+    package enum Rehearsal: Sendable {
+        case inPlace
+        /// A migration to a new store: a store of the target version is copied.
+        case toOutput
+    }
+
+    /// The sizes and times at which Ferry takes another way; the same for every user, and others in tests.
+    package struct Thresholds: Sendable {
+        /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a
+        /// smaller store the syncs of both mode changes take longer than writing everything twice.
+        package var largestLoggedStore: Int64 = 1 << 20
+        /// The size in bytes of a store all of whose pages are checked in no time.
+        package var smallStoreBytes: Int64 = 16 << 20
+        /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
+        package var largestLoggedSwap: Int64 = 1 << 30
+        /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains
+        /// nothing.
+        package var leastVerifiedBeside: Int64 = 64 << 20
+        /// The time of work on this machine relative to that of the estimates' costs; nil to measure it, by a short
+        /// probe.
+        package var machine: Double?
+        /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.
+        package var leastMarkedSeconds = 2.0
+    }
+}
