@@ -3,6 +3,9 @@
 
 #include "CSystem.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #ifdef __linux__
 #include <features.h>
 #include <link.h>
@@ -63,12 +66,16 @@ static int divide_mappings(struct dl_phdr_info *object, size_t size, void *unuse
 }
 #endif
 
+/// Whether the process runs Ferry alone.
+static atomic_bool is_program;
+
 void ferry_release_unused_memory(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 #ifdef __linux__
-    dl_iterate_phdr(release_code, NULL);
+    // In an app the code is the app's, and most of it runs all the time.
+    if (atomic_load(&is_program)) dl_iterate_phdr(release_code, NULL);
 #endif
 }
 
@@ -78,7 +85,8 @@ void ferry_map_code_sparsely(void) {
 #endif
 }
 
-void ferry_return_large_blocks(void) {
+void ferry_begin_program(void) {
+    atomic_store(&is_program, true);
 #ifdef __GLIBC__
     // Both grow by default with each large block that is freed, up to 32 MiB: what one value needed once would stay.
     mallopt(M_MMAP_THRESHOLD, 256 << 10);

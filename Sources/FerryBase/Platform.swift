@@ -6,7 +6,8 @@ package func exitAtOnce() -> Never { _exit(137) }
 /// Returns unused memory to the system.
 ///
 /// glibc keeps freed memory below the last block in use, and Linux keeps pages of code that no longer runs, so that the
-/// memory of one phase would add to that of the next. Other systems release both by themselves.
+/// memory of one phase would add to that of the next. Other systems release both by themselves. The code of an app that
+/// links the library stays: all of it would be loaded again.
 package func releaseUnusedMemory() { ferry_release_unused_memory() }
 
 /// A monotonic clock in nanoseconds that stops while the machine sleeps, so that a sleep uses up no budget.

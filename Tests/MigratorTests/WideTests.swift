@@ -58,7 +58,7 @@ struct WideTests {
         }
     }
 
-    @Test("are copied by both executors and verified in full", arguments: [false, true], [1_000, 1_900])
+    @Test("are copied by both executors and verified in full", arguments: zip([true, false], [1_000, 1_900]))
     func copied(isOptional: Bool, attributes: Int) throws {
         for executor in [ExecutorChoice.set, .row] {
             let store = try Store(attributes: attributes, isOptional: isOptional)
@@ -73,7 +73,7 @@ struct WideTests {
         }
     }
 
-    @Test("are migrated in place", arguments: [false, true], [1_000, 1_900])
+    @Test("are migrated in place", arguments: zip([true, false], [1_000, 1_900]))
     func inPlace(isOptional: Bool, attributes: Int) throws {
         let store = try Store(attributes: attributes, isOptional: isOptional)
         let configuration = Configuration {

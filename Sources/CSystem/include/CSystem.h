@@ -167,13 +167,15 @@ int ferry_terminal_columns(int descriptor);
 /// Returns the resident bytes of this process, or only those that no file holds; -1 if the system does not report them.
 int64_t ferry_resident_bytes(int only_own);
 
-/// Makes the C library give large blocks back to the system when they are freed; for a program of its own only.
-void ferry_return_large_blocks(void);
+/// Says that the process runs Ferry alone: the C library then gives large blocks back to the system when they are freed,
+/// and unused memory includes the program's pages.
+void ferry_begin_program(void);
 
 /// Blocks all signals on the calling thread.
 void ferry_block_signals(void);
 
-/// Returns unused memory to the system: freed memory that the C library keeps, and the program's pages.
+/// Returns unused memory to the system: freed memory that the C library keeps, and after ferry_begin_program() the
+/// program's pages.
 void ferry_release_unused_memory(void);
 
 /// Lets the use of a page of the program map eight pages at most from now on, where the system maps sixteen; no effect

@@ -10,8 +10,11 @@ enum ProcessMemory {
 
     /// Keeps the process below the default limit from now on.
     static func begin() {
-        ferry_return_large_blocks()
-        keeper.withLock { $0 = MemoryKeeper(below: MemoryBudget.defaultLimit) }
+        // The code of a debug build alone is larger than the limit: giving it back again and again would only take time.
+        #if !DEBUG
+            ferry_begin_program()
+            keeper.withLock { $0 = MemoryKeeper(below: MemoryBudget.defaultLimit) }
+        #endif
         limitHeap(MemoryBudget())
     }
 

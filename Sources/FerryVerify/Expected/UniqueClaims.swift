@@ -76,10 +76,10 @@ final class UniqueClaims: UniqueObjects {
             // Too many for the memory table only if their hashes are equal, which is wrong, too.
             guard let passes = try passes(over: partition) else { return false }
             var isRight = true
-            for pass in passes where isRight {
-                known.restart()
+            for (slots, objects) in passes where isRight {
+                known.restart(for: objects)
                 try rows.forEach(in: partition) { row in
-                    guard isRight, pass.contains(slot(of: row)) else { return }
+                    guard isRight, slots.contains(slot(of: row)) else { return }
                     let hash = UniqueValues.Hash(low: UInt64(bitPattern: row[0]), high: UInt64(bitPattern: row[1]))
                     let first = known.find(hash)
                     if Self.kind(of: row) != .earlier {
@@ -102,20 +102,20 @@ final class UniqueClaims: UniqueObjects {
         }
 
         /// The slots of each pass over a partition, whose objects have room in the memory table: usually all of them.
-        private func passes(over partition: Int) throws -> [Range<Int>]? {
+        private func passes(over partition: Int) throws -> [(slots: Range<Int>, objects: Int)]? {
             var objects = [Int](repeating: 0, count: Self.slots)
             try rows.forEach(in: partition) { if Self.kind(of: $0) != .earlier { objects[slot(of: $0)] += 1 } }
-            var passes: [Range<Int>] = []
+            var passes: [(slots: Range<Int>, objects: Int)] = []
             var (first, sum) = (0, 0)
             for (slot, number) in objects.enumerated() {
                 if number > known.room { return nil }
                 if sum + number > known.room {
-                    passes.append(first..<slot)
+                    passes.append((first..<slot, sum))
                     (first, sum) = (slot, 0)
                 }
                 sum += number
             }
-            return passes + [first..<Self.slots]
+            return passes + [(first..<Self.slots, sum)]
         }
 
         private static func kind(of row: UnsafePointer<Int64>) -> Kind? { Kind(rawValue: row[2] % 4) }

@@ -103,6 +103,8 @@ final class KnownValues {
 
     private let entries: UnsafeMutablePointer<Entry>
     private let capacity: Int
+    /// The entries in use: all, or fewer for a pass over few objects.
+    private var places: Int
     private var count = 0
     /// Whether no object was left out: then each value is in the first free place from its own on.
     private(set) var holdsAll: Bool
@@ -112,6 +114,7 @@ final class KnownValues {
         let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
         // The largest power of two up to `most`.
         capacity = (1 << (UInt64.bitWidth - 1 - most.leadingZeroBitCount)) * Self.ways
+        places = capacity
         entries = .allocate(capacity: capacity)
         entries.initialize(repeating: Entry(), count: capacity)
         self.holdsAll = holdsAll
@@ -121,10 +124,10 @@ final class KnownValues {
 
     func find(_ hash: UniqueValues.Hash) -> Int64? {
         if holdsAll {
-            var place = Int(truncatingIfNeeded: hash.low) & (capacity - 1)
+            var place = Int(truncatingIfNeeded: hash.low) & (places - 1)
             while !entries[place].isFree {
                 if entries[place].hash == hash { return entries[place].key }
-                place = (place + 1) & (capacity - 1)
+                place = (place + 1) & (places - 1)
             }
             return nil
         }
@@ -136,9 +139,9 @@ final class KnownValues {
     /// Adds an object that is not in the table, unless it holds all others and has no place for this one, too.
     func addIfAll(_ hash: UniqueValues.Hash, key: Int64) -> Bool {
         // With more entries a search for a new value would pass too many others.
-        guard holdsAll, count < room else { return false }
-        var place = Int(truncatingIfNeeded: hash.low) & (capacity - 1)
-        while !entries[place].isFree { place = (place + 1) & (capacity - 1) }
+        guard holdsAll, count < Self.room(of: places) else { return false }
+        var place = Int(truncatingIfNeeded: hash.low) & (places - 1)
+        while !entries[place].isFree { place = (place + 1) & (places - 1) }
         entries[place] = Entry(hash: hash, key: key)
         count += 1
         return true
@@ -146,20 +149,26 @@ final class KnownValues {
 
     /// Calls the body with all objects and forgets them; from now on the table holds recent ones.
     func leaveAll(_ body: (UniqueValues.Hash, _ key: Int64) throws -> Void) rethrows {
-        for place in 0..<capacity where !entries[place].isFree {
+        for place in 0..<places where !entries[place].isFree {
             try body(entries[place].hash, entries[place].key)
         }
         holdsAll = false
-        entries.update(repeating: Entry(), count: capacity)
+        entries.update(repeating: Entry(), count: places)
     }
 
     /// The number of objects that an empty table holds.
-    var room: Int { capacity / 4 * 3 }
+    var room: Int { Self.room(of: capacity) }
 
-    /// Forgets all objects; from now on the table holds all.
-    func restart() {
+    private static func room(of places: Int) -> Int { places / 4 * 3 }
+
+    /// Forgets all objects; from now on the table holds all, at most `objects`.
+    ///
+    /// Few objects get a small part of the table, which is cleared at once and stays in the processor's cache.
+    func restart(for objects: Int) {
         (holdsAll, count) = (true, 0)
-        entries.update(repeating: Entry(), count: capacity)
+        places = capacity
+        while places > Self.ways, objects <= Self.room(of: places / 2) { places /= 2 }
+        entries.update(repeating: Entry(), count: places)
     }
 
     /// Adds an object that is not in the table of recent ones; a full bucket loses an entry.
@@ -170,7 +179,7 @@ final class KnownValues {
     }
 
     private func bucket(of hash: UniqueValues.Hash) -> Int {
-        Int(truncatingIfNeeded: hash.low) & (capacity / Self.ways - 1) * Self.ways
+        Int(truncatingIfNeeded: hash.low) & (places / Self.ways - 1) * Self.ways
     }
 }
 
