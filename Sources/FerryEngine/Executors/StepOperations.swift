@@ -55,7 +55,7 @@ struct StepOperations {
                 }
             }
         case .highestKeys:
-            try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
+            try runStatements(of: operation, in: phase)
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
         case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger, .closing:
@@ -116,16 +116,6 @@ struct StepOperations {
         ) { range, _ in
             try prepared.bind(range)
             try prepared.run()
-        }
-    }
-
-    /// Writes `Z_MAX` of each root entity: at least the highest key in use, and the source's value if keys are kept.
-    private func recordHighestKeys() throws {
-        for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
-            guard let number = context.destination.number(of: root) else { continue }
-            var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
-            highest = max(highest, try NewKeys.lastKeptKey(inTableOf: root, context))
-            try context.connection.run(StepSQL.highestKey, [.integer(highest), .integer(number)])
         }
     }
 }

@@ -9,36 +9,24 @@ internal import FerryStore
 struct NewKeys {
     private let context: StepContext
     private let entity: String
-    private let table: String
+    private let lastKey: String
     /// The new keys are higher than this key.
     private let first: Int64
 
     init(of entity: String, in context: StepContext) throws {
         (self.context, self.entity) = (context, entity)
-        table = try context.destination.knownTable(of: entity, in: "new")
+        lastKey = try "SELECT \(context.sql.lastKey(inTableOf: entity))"
         first = try Self.lastKeptKey(inTableOf: entity, context)
     }
 
     /// The highest key in use; a chunk's new objects get the keys above it.
     func last() throws -> Int64 {
-        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
-        return try Self.checked(max(first, highest ?? 0), of: entity)
+        try Self.checked(max(first, context.connection.integer(lastKey) ?? 0), of: entity)
     }
 
     /// The highest `Z_PK` or `Z_MAX` in the sources of mappings that keep keys in an entity's table; 0 without such.
     static func lastKeptKey(inTableOf entity: String, _ context: StepContext) throws -> Int64 {
-        var last: Int64 = 0
-        for keeper in context.program.keepers(inTableOf: context.destination.model.root(of: entity)) {
-            let mapping = context.step.resolved.entityMappings[keeper]
-            let handedOut = try context.source.number(of: context.source.model.root(of: mapping.source)).flatMap {
-                try context.connection.integer(
-                    "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer($0)])
-            }
-            let table = try context.sql.sourceTable(of: mapping)
-            let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)")
-            last = max(last, handedOut ?? 0, inUse ?? 0)
-        }
-        return last
+        try context.connection.integer("SELECT \(context.sql.lastKeptKey(inTableOf: entity))") ?? 0
     }
 
     /// Half of all keys: above a lower base, no number of new objects reaches the last key.

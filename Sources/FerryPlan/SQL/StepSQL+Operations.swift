@@ -56,7 +56,7 @@ extension StepSQL {
             return [
                 ProgramStatement(tree.sql, .schema), ProgramStatement(tree.fill, .chunks(over: "main.\(tree.table)")),
             ]
-        case .highestKeys: return [ProgramStatement(Self.highestKey, .once)]
+        case .highestKeys: return try highestKeys()
         case .derived(let value): return [ProgramStatement(value.update, .chunks(over: "main.\(value.table)"))]
         case .trigger(let trigger): return [ProgramStatement(trigger.sql, .schema)]
         case .closing(let statement): return [statement]
@@ -81,9 +81,6 @@ extension StepSQL {
         case .policies, .highestKeys, .appObjects: nil
         }
     }
-
-    /// Sets `Z_MAX` of a root entity, bound with its number.
-    package static let highestKey = "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?"
 
     /// Copies a join table of the source that holds the same links, column by column.
     private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> [ProgramStatement] {
