@@ -6,6 +6,8 @@ let words = Array(CommandLine.arguments.dropFirst())
 do {
     if let code = try ShapeChild.answer(words) { exit(code) }
     if let request = SampleProcess.Request(words: words) {
+        // The cases measure what the program takes.
+        beginProgram()
         try SampleProcess.answer(request, cases: Suite.cases)
         exit(0)
     }

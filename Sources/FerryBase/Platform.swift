@@ -3,6 +3,9 @@ internal import CSystem
 /// Ends the process without any cleanup, as `kill -9` does.
 package func exitAtOnce() -> Never { _exit(137) }
 
+/// Says that this process runs nothing but Ferry: unused memory then includes the program's code.
+package func beginProgram() { ferry_begin_program() }
+
 /// Returns unused memory to the system.
 ///
 /// glibc keeps freed memory below the last block in use, and Linux keeps pages of code that no longer runs, so that the

@@ -50,8 +50,8 @@ public struct Configuration: Sendable {
     public var chunkTime: Duration = .milliseconds(500)
     /// The bytes that the process may hold, at least 24 MiB; caches, queues and the snapshot's level are chosen to fit.
     ///
-    /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. Your own code
-    /// (migration policies) and model files above 1 MiB come on top.
+    /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. The app's memory, its
+    /// code, your migration policies, and model files above 1 MiB come on top.
     public var memoryLimit = 32 << 20
     public var executor: ExecutorChoice = .automatic
     public var verify: VerifyMode = .full

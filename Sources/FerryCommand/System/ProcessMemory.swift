@@ -1,4 +1,3 @@
-internal import CSystem
 internal import FerryBase
 internal import FerrySQLite
 
@@ -12,7 +11,7 @@ enum ProcessMemory {
     static func begin() {
         // The code of a debug build alone is larger than the limit: giving it back again and again would only take time.
         #if !DEBUG
-            ferry_begin_program()
+            beginProgram()
             keeper.withLock { $0 = MemoryKeeper(below: MemoryBudget.defaultLimit) }
         #endif
         limitHeap(MemoryBudget())

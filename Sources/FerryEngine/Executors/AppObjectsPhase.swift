@@ -24,60 +24,38 @@ struct AppObjectsPhase {
     }
 
     func run(report: inout StepReport) throws {
-        guard context.step.keptPart == nil else {
-            // The destination began with the source's pages, and has them.
-            if let history = appObjects.history {
-                try reportDropped(history.changes, statements.translations, in: &report)
-            }
-            return
+        // With a kept part the destination began with the source's pages, and has them.
+        if context.step.keptPart == nil {
+            for unit in try statements.units() { try run(unit) }
         }
-        for table in appObjects.virtualTables { try create(table) }
-        for table in appObjects.tables { try copy(table) }
-        if let history = appObjects.history { try copy(history, report: &report) }
-        if let mirroring = appObjects.mirroring { try copy(mirroring) }
-        if appObjects.history != nil || appObjects.mirroring != nil { try copySystemNumbers() }
-        for object in appObjects.objects { try create(object) }
-        if appObjects.hasStatistics { try copyStatistics() }
+        if let history = appObjects.history {
+            try reportDropped(history.changes, statements.translations, in: &report)
+        }
     }
 
     /// Creates the app's triggers; call it after the last row is written.
     func createTriggers() throws {
-        for trigger in appObjects.triggers { try create(trigger) }
+        for unit in statements.triggers { try run(unit) }
     }
 
-    private func create(_ object: AppObjects.Object) throws {
-        try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
-            try context.connection.execute(object.sql)
-        }
-    }
-
-    private func create(_ indexes: [IndexDefinition]) throws {
-        for index in indexes {
-            try context.once(StepOperation.unit(of: index), phase: .indexes, subject: index.name) {
-                try context.connection.execute(index.sql)
+    private func run(_ unit: AppObjectStatements.Unit) throws {
+        // Needed in a resumed run too.
+        if unit.writesShadowTable { context.connection.allowSchemaWrites() }
+        guard let first = unit.statements.first, case .chunks(let rows) = first.form else {
+            return try context.once(unit.name, phase: unit.phase, subject: unit.subject) {
+                for statement in unit.statements {
+                    try context.connection.run(statement, now: context.options.now)
+                }
             }
         }
+        let rowID = unit.table?.rowID ?? "rowid"
+        try context.walk(
+            unit.name, over: rows, key: rowID, phase: unit.phase, subject: unit.subject, running: first.sql.text,
+            largeRow: unit.copiesValues ? unit.table.map { try largeRows(of: $0, rowID: rowID) } : nil)
+        if let table = unit.table { try copySequence(of: table) }
     }
 
     // MARK: Tables
-
-    private func copy(_ table: AppTable, by statement: String? = nil) throws {
-        let unit = "carry:rows:\(table.name)"
-        // Needed in a resumed run too: the copy writes the shadow tables of a virtual table directly.
-        if table.sql == nil { context.connection.allowSchemaWrites() }
-        try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
-            try context.connection.execute(AppObjectStatements.making(table))
-        }
-        guard let rowID = table.rowID else {
-            return try context.once(unit, phase: .rows, subject: table.name) {
-                try context.connection.execute(statement ?? table.copy())
-            }
-        }
-        try context.walk(
-            unit, over: "source.\(table.quotedName)", key: rowID, phase: .rows, subject: table.name,
-            running: statement ?? table.copy(), largeRow: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
-        try copySequence(of: table)
-    }
 
     /// Makes the function that copies a row with values that are too large for their chunk.
     private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.LargeRowCopy {
@@ -118,52 +96,10 @@ struct AppObjectsPhase {
         }
     }
 
-    /// Copies the ANALYZE statistics of tables and indexes that the new store has.
-    private func copyStatistics() throws {
-        try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
-            for statement in AppObjectStatements.statistics { try context.connection.execute(statement) }
-            for model in context.step.resolved.middle.map(\.model) { try dropStatistics(missingIn: model) }
-        }
-    }
-
-    /// Drops statistics of tables and indexes that an intermediate version of the step does not have.
-    private func dropStatistics(missingIn model: ManagedObjectModel) throws {
-        let passed = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
-        func names(_ layout: StoreLayout) -> Set<String> {
-            Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name) + layout.indexes.map(\.name))
-        }
-        for name in names(context.destination).subtracting(names(passed)).sorted() {
-            try context.connection.run(
-                "DELETE FROM main.sqlite_stat1 WHERE tbl = ?1 OR idx = ?1", [.text(name)])
-        }
-    }
-
     // MARK: History
 
-    /// Copies history transactions unchanged, and changes with the new numbers of their entities.
-    ///
-    /// Changes are left out if their objects get new keys or lose their entity: their object IDs are not valid then.
-    private func copy(_ history: HistoryTables, report: inout StepReport) throws {
-        for table in history.plain { try copy(table) }
-        let changes = history.changes
-        try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
-            for statement in statements.makingChanges(of: history) { try context.connection.execute(statement) }
-        }
-        let translations = statements.translations
-        try context.walk(
-            "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
-            running: history.copy(translations))
-        try create(history.indexes)
-        try reportDropped(changes, translations, in: &report)
-    }
-
-    /// Copies the `Z_PRIMARYKEY` rows of history and CloudKit entities.
-    private func copySystemNumbers() throws {
-        try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
-            try context.connection.execute(AppObjectStatements.systemNumbers)
-        }
-    }
-
+    /// Reports the changes that are left out: their objects get new keys or lose their entity, so that their object IDs
+    /// are not valid any more.
     private func reportDropped(
         _ changes: AppTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
     ) throws {
@@ -176,14 +112,6 @@ struct AppObjectsPhase {
             let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
             report.healed.append((.droppedHistory, name, row[1].integer ?? 0))
         }
-    }
-
-    // MARK: CloudKit
-
-    /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
-    private func copy(_ mirroring: MirroringTables) throws {
-        for table in mirroring.tables { try copy(table, by: try statements.copying(table)) }
-        try create(mirroring.indexes)
     }
 }
 

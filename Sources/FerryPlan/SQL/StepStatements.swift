@@ -76,15 +76,14 @@ package struct StepStatements: Sendable {
     package mutating func addOperations(
         of sql: StepSQL, _ appObjects: AppObjects?, indexes: () -> [String]
     ) throws(FerryError) {
+        let own = appObjects.map { AppObjectStatements($0, in: sql) }
         for operation in sql.program.operations {
             var statements = try sql.statements(of: operation)
-            if case .appObjects = operation.work, let appObjects {
-                statements = try AppObjectStatements(appObjects, in: sql).all()
-            }
+            if case .appObjects = operation.work, let own { statements = try own.units().flatMap(\.statements) }
             add(texts: indexes(), operation.phase, "values by which objects are found")
             add(statements, operation.phase, sql.reason(of: operation))
         }
-        add(appObjects?.triggers.map { ProgramStatement($0.sql, .schema) } ?? [], .indexes, "the app's triggers")
+        add(own?.triggers.flatMap(\.statements) ?? [], .indexes, "the app's triggers")
     }
 }
 
