@@ -242,6 +242,7 @@ extension Setting.Name {
     public static let like = Self("like")
     public static let joinTables = Self("joinTables")
     public static let output = Self("output")
+    public static let executor = Self("executor")
     public static let memoryLimit = Self("memoryLimit")
     public static let snapshotFolder = Self("snapshotFolder")
     public static let snapshotLevel = Self("snapshotLevel")
@@ -260,8 +261,7 @@ extension Setting.Name {
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
-        allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel,
-        clonesSnapshot, damaged, dropUnknown, adopts,
-        restarts, recovers, repairs, holdsSwap, rowsOf,
+        allowsDowngrade, allowsQuadratic, like, joinTables, output, executor, memoryLimit, snapshotFolder,
+        snapshotLevel, clonesSnapshot, damaged, dropUnknown, adopts, restarts, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

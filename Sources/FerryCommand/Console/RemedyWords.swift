@@ -9,7 +9,7 @@ enum RemedyWords {
         .infersMappings: "--no-infer", .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
         .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic",
         .like: "--like",
-        .joinTables: "--join-table", .output: "--output",
+        .joinTables: "--join-table", .output: "--output", .executor: "--executor",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .clonesSnapshot: "--snapshot",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart", .recovers: "--recover",

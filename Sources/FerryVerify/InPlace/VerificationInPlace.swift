@@ -91,7 +91,9 @@ package final class VerificationInPlace {
             .verificationFailed,
             "The result would not match version \(step.destination.name): "
                 + "\(first.check)\(first.entity.map { " of \($0)" } ?? "") (\(first.count))\(place). The store is unchanged.",
-            remedy: "Migrate to a new store with \(setting: .output), and report this.",
+            remedy: """
+                Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restarts), and report this.
+                """,
             place: .init(entity: first.entity))
     }
 
