@@ -42,11 +42,11 @@ final class StepContext {
 
     /// Whether the rows phase does not use scratch: no mapping has associations, `unique` or an iteration.
     var carriesPlainRows: Bool {
-        !program.storesAssociations && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
+        !program.fills.storesAssociations && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
     }
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
-        program.keys[mapping.position].association != .none
+        program.fills.keys[mapping.position].association != .none
     }
 
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.

@@ -18,8 +18,8 @@ package struct StepRun {
     package var folder: String
     package var options: EngineOptions
     package var policies: PolicyRegistry
-    /// The app's views and triggers, for a destination that begins as a copy of the source: it has lost them.
-    package var closing: [ProgramStatement] = []
+    /// The last operations of the kept part: the app's views and triggers, which its destination has lost.
+    package var closing: [StepOperation] = []
 
     /// `keepsTables`: the tables of the step's kept part stay; ``PartInPlace`` has run on the destination.
     package init(
@@ -102,7 +102,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed += context.program.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
+        report.healed += context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
         for entity in step.resolved.droppedEntities {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {
                 continue

@@ -266,8 +266,8 @@ extension StepPlan {
             let source = try layouts.layout(of: resolved.source)
             let destination = try layouts.layout(of: resolved.destination)
             do throws(InPlaceObstacle) {
-                _ = try InPlacePlan(
-                    resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                _ = try StepProgram(
+                    inPlace: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
                 return nil
             } catch {
                 switch error {

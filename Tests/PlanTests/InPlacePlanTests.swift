@@ -41,7 +41,7 @@ struct InPlacePlanTests {
             Entity(name: "Tag", attributes: [text("name")], relationships: [many("books", "Book", inverse: "tags")]),
         ])
 
-    private static func plan(_ entities: [Entity]) throws -> (step: ResolvedStep, make: () throws -> InPlacePlan) {
+    private static func plan(_ entities: [Entity]) throws -> (step: ResolvedStep, make: () throws -> StepProgram) {
         let second = PlanFixture.version("V2", entities)
         let plan = try PlanFixture.plan([first, second], [], from: "V1", to: "V2")
         try #require(plan.refusals.isEmpty, "\(plan.refusals)")
@@ -52,8 +52,8 @@ struct InPlacePlanTests {
         return (
             step.resolved,
             {
-                try InPlacePlan(
-                    step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                try StepProgram(
+                    inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
             }
         )
     }
@@ -77,7 +77,7 @@ struct InPlacePlanTests {
     func whole() throws {
         let (step, make) = try Self.plan(Self.changed)
         let plan = try make()
-        #expect(plan.text(of: step) == Self.whole)
+        #expect(plan.textInPlace(of: step) == Self.whole)
         #expect(try make() == plan)
     }
 
@@ -146,8 +146,8 @@ struct InPlacePlanTests {
     func links() throws {
         let (step, make) = try Self.plan(Self.moved)
         let plan = try make()
-        #expect(plan.text(of: step) == Self.links)
-        #expect(plan.computations.isEmpty)
+        #expect(plan.textInPlace(of: step) == Self.links)
+        #expect(plan.moves.computations.isEmpty)
     }
 
     private static let links = """
@@ -220,7 +220,7 @@ struct InPlacePlanTests {
             name: "Tag", attributes: [Self.text("name")], relationships: [Self.many("books", "Volume", inverse: "tags")]
         )
         let (_, make) = try Self.plan([book, tag])
-        let computations = try make().computations
+        let computations = try make().moves.computations
         #expect(computations.map(\.entity) == ["Book"])
         #expect(computations.map(\.table) == ["ZBOOK"] && computations.map(\.number) == [2])
         #expect(
@@ -256,7 +256,7 @@ struct InPlacePlanTests {
         let plan = try Self.plan(Self.changed).make()
         var contents = try Self.contents(books: 1_000, authors: 10)
         let works = contents.run(plan)
-        #expect(works.count == plan.statements.count + plan.closing.count)
+        #expect(works.count == plan.statements.count)
         func work(_ prefix: String) throws -> StatementWork {
             let place = try #require(plan.statements.firstIndex { $0.sql.text.hasPrefix(prefix) }, "\(prefix)")
             return works[place]

@@ -74,7 +74,7 @@ struct StepProgramTests {
 
     private static func program(_ step: StepPlan, damage: [StoreDamage] = []) throws -> StepProgram {
         try StepProgram(
-            step, source: try StoreLayout.canonical(for: first.model, foundTriggers: .assumed),
+            copying: step, source: try StoreLayout.canonical(for: first.model, foundTriggers: .assumed),
             destination: try StoreLayout.canonical(for: second.model, foundTriggers: .assumed), damage: damage)
     }
 
@@ -144,8 +144,8 @@ struct StepProgramTests {
         let program = try Self.program(step, damage: damage)
         let text = program.text(of: step.resolved)
         #expect(text.contains("BookToBook to UserToUser, from user in ZBOOK.ZUSER, key looked up, positions own"))
-        #expect(program.joinTables.count == 1 && program.joinTables[0].origin == nil)
-        #expect(program.damage.carried.count == 3)
+        #expect(program.fills.joinTables.count == 1 && program.fills.joinTables[0].origin == nil)
+        #expect(program.fills.damage.carried.count == 3)
     }
 
     @Test("looks each link up where a filter drops objects at one end")

@@ -8,20 +8,20 @@ extension StepProgram {
     func text(of step: ResolvedStep) -> String {
         var lines = ["keys"]
         for mapping in step.entityMappings {
-            lines.append("  \(mapping.name): \(keys[mapping.position].text(in: step))")
+            lines.append("  \(mapping.name): \(fills.keys[mapping.position].text(in: step))")
         }
         lines.append("columns")
         for mapping in step.entityMappings {
             lines.append("  \(mapping.name)")
-            for column in columns[mapping.position] { lines.append("    \(column.name): \(column.source.text)") }
+            for column in fills.columns[mapping.position] { lines.append("    \(column.name): \(column.source.text)") }
         }
         lines.append("relationships")
-        for assignment in relationships {
+        for assignment in fills.relationships {
             lines.append("  \(assignment.declared.title) in \(assignment.storage.text)")
             for contribution in assignment.contributions { lines.append("    \(contribution.text)") }
         }
-        if !joinTables.isEmpty { lines.append("join tables") }
-        for fill in joinTables {
+        if !fills.joinTables.isEmpty { lines.append("join tables") }
+        for fill in fills.joinTables {
             lines.append("  \(fill.table.name): " + (fill.origin.map { "as \($0.name)" } ?? fill.order.rawValue))
         }
         lines.append("operations")

@@ -5,12 +5,12 @@ internal import FerrySQLite
 extension MigrationRun {
     /// Whether steps write more than a few pages of a store that is not small.
     func writesMuch(
-        _ steps: [StepPlan], on connection: Connection, _ statements: StatementsInPlace?
+        _ steps: [StepPlan], on connection: Connection, _ inPlace: ProgramInPlace?
     ) throws -> Bool {
         guard try connection.contentBytes() > configuration.thresholds.largestLoggedStore else { return false }
         // Planning several steps, or a step through several versions, twice is not worth its time.
-        guard steps.count == 1, steps[0].parts.isEmpty, let statements else { return true }
-        return try !statements.plan().touched.isEmpty
+        guard steps.count == 1, steps[0].parts.isEmpty, let inPlace else { return true }
+        return try !inPlace.program().moves.touched.isEmpty
     }
 
     /// Whether all values are compared with those of the old store before COMMIT; the transaction of several steps shows

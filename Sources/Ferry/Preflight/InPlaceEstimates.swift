@@ -47,25 +47,25 @@ struct InPlaceEstimates {
                 ? source : try StoreLayout.canonical(for: part.resolved.source.model, foundTriggers: .assumed)
             let end = try StoreLayout.canonical(
                 for: part.resolved.destination.model, foundTriggers: .assumed)
-            guard let plan = plan(of: part, isFirst: isFirst && parts.count == 1, from: start, to: end) else {
+            guard let program = program(of: part, isFirst: isFirst && parts.count == 1, from: start, to: end) else {
                 // The run tells why; until then, each row counts as written.
                 return Found()
             }
             let before = contents
             let entities = end.model.entities.count
-            let works = contents.run(plan)
+            let works = contents.run(program)
             disk.add(works)
             found.lists.append(
                 RunWork.Step.StatementList(
-                    preparation: preparation(of: plan, before)
+                    preparation: preparation(of: program.moves, before)
                         + WorkCosts.plannedEntity * Double(entities * entities),
-                    statements: zip(plan.statements + plan.closing, works).map { statement, work in
+                    statements: zip(program.statements, works).map { statement, work in
                         (
                             work.subject,
                             WorkCosts.seconds(work) + (statement.alteration == nil ? 0 : WorkCosts.alteration)
                         )
                     },
-                    checks: checks(of: plan, contents, end)
+                    checks: checks(of: program.moves, contents, end)
                         + WorkCosts.checkedEntity * Double(entities * entities)))
         }
         // A step before may have been counted with more objects than any store has.
@@ -75,23 +75,23 @@ struct InPlaceEstimates {
 
     /// Whether the statements of the first step are known as they will run.
     private func isWhole() throws -> Bool {
-        guard let statements = planned.statements else { return false }
+        guard let inPlace = planned.inPlace else { return false }
         do {
-            _ = try statements.plan()
-            return statements.whole != nil
+            _ = try inPlace.program()
+            return inPlace.whole != nil
         } catch let error as FerryError where error.code.consequence == .refused {
             // Preflight reports the reason.
             return false
         }
     }
 
-    private func plan(
+    private func program(
         of step: StepPlan, isFirst: Bool, from source: StoreLayout, to destination: StoreLayout
-    ) -> InPlacePlan? {
-        if isFirst, let whole = planned.statements?.whole { return whole }
+    ) -> StepProgram? {
+        if isFirst, let whole = planned.inPlace?.whole { return whole }
         do throws(InPlaceObstacle) {
-            return try InPlacePlan(
-                step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
+            return try StepProgram(
+                inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
                 keptPart: step.keptPart)
         } catch {
             return nil
@@ -99,8 +99,8 @@ struct InPlaceEstimates {
     }
 
     /// The seconds of planning on the store, and of the checks that read the old version.
-    private func preparation(of plan: InPlacePlan, _ contents: StoreContents) -> Double {
-        let read = plan.continued.filter { plan.touched.contains($0.key) }.reduce(0.0) { sum, names in
+    private func preparation(of moves: TableMoves, _ contents: StoreContents) -> Double {
+        let read = moves.continued.filter { moves.touched.contains($0.key) }.reduce(0.0) { sum, names in
             sum + (contents.tables[names.value.uppercased()].map(scan) ?? 0)
         }
         return WorkCosts.item * Double(1 + contents.tables.count / 10) + read
@@ -108,9 +108,9 @@ struct InPlaceEstimates {
 
     /// The seconds of the checks of the new version: each written table is read for its counts and for mandatory
     /// values, and each key in it, or to it, is followed.
-    private func checks(of plan: InPlacePlan, _ contents: StoreContents, _ layout: StoreLayout) -> Double {
+    private func checks(of moves: TableMoves, _ contents: StoreContents, _ layout: StoreLayout) -> Double {
         var seconds = WorkCosts.item * Double(1 + contents.tables.count / 10)
-        for name in plan.touched {
+        for name in moves.touched {
             seconds += 2 * (contents.tables[name.uppercased()].map(scan) ?? 0)
         }
         for (key, storage) in layout.relationshipStorage {
@@ -118,7 +118,7 @@ struct InPlaceEstimates {
                 let relationship = layout.model.relationship(key.property, of: key.entity)
             else { continue }
             let other = layout.table(of: relationship.destinationEntity)?.name ?? ""
-            guard plan.touched.contains(table) || plan.touched.contains(other),
+            guard moves.touched.contains(table) || moves.touched.contains(other),
                 let content = contents.tables[table.uppercased()]
             else { continue }
             seconds += scan(content) + content.count * WorkCosts.lookup / 2

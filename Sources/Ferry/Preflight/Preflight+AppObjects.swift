@@ -11,7 +11,7 @@ extension Preflight {
     /// The objects that cannot be carried into the new store; reads no rows.
     func refusalsOfAppObjects() throws -> [FerryError] {
         do {
-            return try refusalsAndPlan(appObjects(isInPlace: isInPlace)).refusals
+            return try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
@@ -20,13 +20,14 @@ extension Preflight {
     /// Finds the objects that cannot be carried into the new store, and those that are left behind.
     mutating func findAppObjects() throws {
         let appObjects = try appObjects(isInPlace: isInPlace)
-        let (refused, plan) = try refusalsAndPlan(appObjects)
+        let (refused, program) = try refusalsAndProgram(appObjects)
         refusals += refused
         guard let appObjects else { return }
         let inTheWay = try findLeftoversInTheWay(appObjects.leftovers)
         // Only a table that is not rewritten keeps columns that no model explains.
         try findLeftovers(
-            appObjects.leftovers, besides: inTheWay, keptIn: refused.isEmpty ? Set((plan?.altered ?? [:]).keys) : [])
+            appObjects.leftovers, besides: inTheWay,
+            keptIn: refused.isEmpty ? Set((program?.moves.altered ?? [:]).keys) : [])
         for object in appObjects.dropped {
             findings.droppedObjects.append(object.name)
             warn(
@@ -56,15 +57,16 @@ extension Preflight {
             of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
     }
 
-    /// The refusals of a step, and the plan of a step in place, which takes long for a step through many versions.
-    private func refusalsAndPlan(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
+    /// The refusals of a step, and its program in place, which takes long to plan for a step through many versions.
+    private func refusalsAndProgram(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], program: StepProgram?)
+    {
         guard let appObjects else { return (step.mode == .none ? [] : layoutRefusals, nil) }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
             do {
-                let plan = try statements.plan()
-                return (try refusalsOfLaterCopy(), plan)
+                let program = try inPlace.program()
+                return (try refusalsOfLaterCopy(), program)
             } catch let error as FerryError where error.code.consequence == .refused {
                 return ([error], nil)
             }

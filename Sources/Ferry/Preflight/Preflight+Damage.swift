@@ -52,7 +52,7 @@ extension Preflight {
         case .keep where isInPlace:
             // The refusals contain the reason already if the whole step is refused.
             guard refusals.isEmpty else { return }
-            if let refusal = try statements.refusalToKeepUnknownEntities() {
+            if let refusal = try inPlace.refusalToKeepUnknownEntities() {
                 refusals.append(refusal)
                 return
             }

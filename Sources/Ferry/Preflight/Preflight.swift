@@ -12,7 +12,7 @@ struct Preflight {
     let planned: Planned
     /// The step that reads the store; the stores that later steps read do not exist yet.
     let step: StepPlan
-    let statements: StatementsInPlace
+    let inPlace: ProgramInPlace
     let configuration: Configuration
     /// The damage in the store's pages, if they were checked already.
     var damagedPages: [String]?
@@ -24,10 +24,10 @@ struct Preflight {
 
     /// Returns nil if there is nothing to do, or the step that reads the store is refused.
     init?(_ planned: Planned, _ store: OpenedStore, _ configuration: Configuration) {
-        guard let first = planned.plan.firstStep, let statements = planned.statements else { return nil }
+        guard let first = planned.plan.firstStep, let inPlace = planned.inPlace else { return nil }
         (self.planned, self.store, self.configuration) = (planned, store, configuration)
         step = first
-        self.statements = statements
+        self.inPlace = inPlace
     }
 
     var layout: StoreLayout { planned.layout }

@@ -76,7 +76,7 @@ struct StepEstimates {
                 for: step.resolved.destination.model, foundTriggers: .assumed)
             // The rows of later steps are unknown; those of the first are the best guess.
             let program = try StepProgram(
-                index == 0 ? step : step.assuming(rows: allRows), source: source, destination: destination)
+                copying: index == 0 ? step : step.assuming(rows: allRows), source: source, destination: destination)
             for mapping in step.resolved.entityMappings where !mapping.unique.isEmpty {
                 let all = Double(ScratchNeed.objects(madeBy: mapping, source, rows))
                 let number = try values.number(for: mapping, step: index, among: all)

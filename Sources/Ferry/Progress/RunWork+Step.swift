@@ -60,7 +60,7 @@ extension RunWork.Step {
                     rowParts.parts(of: member.mapping, isVerified: false), share: rows(member) / all)
             }
         }
-        for assignment in program.relationships where assignment.joinTable == nil {
+        for assignment in program.fills.relationships where assignment.joinTable == nil {
             let later = assignment.contributions.filter { !$0.isInline }
             let count = later.reduce(0) { $0 + (byPosition[$1.mapping.position].map(rows) ?? 0) }
             if count > 0 { linked.append(Content([assignment.declared.title], rows: count)) }
@@ -70,7 +70,7 @@ extension RunWork.Step {
             mapped.filter { !$0.mapping.unique.isEmpty && reads.distinct[$0.mapping.name] == nil }
                 .map(\.mapping.destination))
         // A join table that is copied unchanged gets its index first, if the source's index has the same form.
-        let copied = Set(program.joinTables.filter { $0.origin != nil }.map(\.table.index.name))
+        let copied = Set(program.fills.joinTables.filter { $0.origin != nil }.map(\.table.index.name))
         addContents(of: destination, makes, found, filledWithTable: copied)
         let intoTable = Dictionary(grouping: mapped) { destination.table(of: $0.mapping.destination)?.name ?? "" }
         for index in tables.indices {
@@ -141,7 +141,7 @@ private struct MappingParts {
     /// `keeping`: the mappings whose objects keep their keys.
     init(_ program: StepProgram, keeping: Set<String>, in destination: StoreLayout) {
         self.destination = destination
-        for assignment in program.relationships {
+        for assignment in program.fills.relationships {
             for contribution in assignment.contributions {
                 switch contribution.key {
                 // A key that is counted, or the source object's own, costs no more than one that is unchanged.

@@ -10,16 +10,16 @@ extension MigrationRun {
     ///
     /// A copy writes long values in pieces, and leaves behind what is in the way of statements in place.
     func obstacleOfStore(
-        _ plan: MigrationPlan, _ statements: StatementsInPlace?, _ layout: StoreLayout, _ walk: PageWalk?
+        _ plan: MigrationPlan, _ inPlace: ProgramInPlace?, _ layout: StoreLayout, _ walk: PageWalk?
     ) throws -> String? {
         guard copying == nil, configuration.executor == .automatic else { return nil }
         let mapped = plan.steps.filter { $0.mode == .inPlace && !$0.isInferred }
         guard !mapped.isEmpty else { return nil }
         var written: Set<String>?
-        if let first = plan.steps.first, first.mode == .inPlace, !first.isInferred, let statements {
+        if let first = plan.steps.first, first.mode == .inPlace, !first.isInferred, let inPlace {
             do {
-                let found = try statements.plan()
-                let names = found.continued.filter { found.touched.contains($0.key) }.values
+                let moves = try inPlace.program().moves
+                let names = moves.continued.filter { moves.touched.contains($0.key) }.values
                 // The tables that later steps write are not known yet.
                 if mapped.count == 1 { written = Set(names) }
             } catch let error as FerryError where error.code.consequence == .refused {
@@ -30,10 +30,10 @@ extension MigrationRun {
     }
 
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
-    func reasonForFolder(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> String? {
+    func reasonForFolder(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> String? {
         if configuration.hasStages { return "a hook runs after it" }
         if plan.isInPlace, hasBegunInFolder { return "an earlier call started it there" }
-        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, statements) else {
+        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, inPlace) else {
             return nil
         }
         if configuration.holdsSwap { return "the swap is held" }
@@ -43,10 +43,10 @@ extension MigrationRun {
         return nil
     }
 
-    private func writesRows(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> Bool {
-        guard plan.steps.count == 1, let statements else { return true }
+    private func writesRows(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Bool {
+        guard plan.steps.count == 1, let inPlace else { return true }
         do {
-            return try !statements.plan().touched.isEmpty
+            return try !inPlace.program().moves.touched.isEmpty
         } catch let error as FerryError where error.code.consequence == .refused {
             return true
         }

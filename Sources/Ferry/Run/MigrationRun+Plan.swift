@@ -13,8 +13,8 @@ struct Planned {
     let layout: StoreLayout
     /// Rows of exactly each entity; estimated for a plan that writes none.
     let rows: [String: Int64]
-    /// The statements of the first step, if it runs in place; nil for a plan without steps.
-    let statements: StatementsInPlace?
+    /// The program of the first step, if it runs in place; nil for a plan without steps.
+    let inPlace: ProgramInPlace?
     /// Nil if the plan needs no reading of all pages, and after preflight.
     var walk: PageWalk?
     /// The store's tables whose pages and rows are checked: those that a run without full verification writes; nil for all.
@@ -92,7 +92,7 @@ extension MigrationRun {
         guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, plan.steps[0].parts.isEmpty else {
             return nil
         }
-        return try planned.statements?.plan().writtenTables
+        return try planned.inPlace?.program().moves.writtenTables
     }
 
     /// The plan for a store that is only read; nil if the store has the target version.
@@ -126,12 +126,12 @@ extension MigrationRun {
         let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.entity)) : []
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
-        var statements = statements(plan, on: store)
-        if let reason = try obstacleOfStore(plan, statements, layout, walk) {
+        var inPlace = programInPlace(of: plan, on: store)
+        if let reason = try obstacleOfStore(plan, inPlace, layout, walk) {
             copying = Planner.Copying(mappedBecause: reason)
             plan = try self.plan(
                 from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
-            statements = self.statements(plan, on: store)
+            inPlace = programInPlace(of: plan, on: store)
         }
         if let reason = try reasonToFillAll(plan, store, layout, walk) {
             var copying = planner.copying
@@ -139,7 +139,7 @@ extension MigrationRun {
             self.copying = copying
             plan.fillAllTables(because: reason)
         }
-        plan.runsInFolderBecause = try reasonForFolder(plan, statements)
+        plan.runsInFolderBecause = try reasonForFolder(plan, inPlace)
         if countsLosses {
             // A resumed run does not ask again.
             let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
@@ -153,12 +153,12 @@ extension MigrationRun {
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
         return Planned(
-            plan: plan, inspection: inspection, layout: layout, rows: rows, statements: statements, walk: walk)
+            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk)
     }
 
-    private func statements(_ plan: MigrationPlan, on store: OpenedStore) -> StatementsInPlace? {
+    private func programInPlace(of plan: MigrationPlan, on store: OpenedStore) -> ProgramInPlace? {
         plan.firstStep.map { step in
-            StatementsInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
+            ProgramInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
         }
     }
 
@@ -195,12 +195,12 @@ extension MigrationRun {
     /// Whether a plan is one step in place that writes no row and has no requirements on rows.
     private func writesNoRow(_ planned: Planned) throws -> Bool {
         let plan = planned.plan
-        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let statements = planned.statements,
+        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let inPlace = planned.inPlace,
             let step = plan.steps.first, step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
             step.needsUniqueValues.isEmpty, step.needsValues.isEmpty
         else { return false }
         do {
-            return try statements.plan().touched.isEmpty
+            return try inPlace.program().moves.touched.isEmpty
         } catch is FerryError {
             // The plan with counted rows reports the reason.
             return false

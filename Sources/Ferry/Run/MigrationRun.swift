@@ -132,7 +132,7 @@ final class MigrationRun {
     /// A run whose steps are to be made in the run folder, or the report of one that ended before.
     private enum Prepared {
         case ended(MigrationReport)
-        case inFolder(MigrationPlan, InPlacePlan?, MigrationSession)
+        case inFolder(MigrationPlan, StepProgram?, MigrationSession)
     }
 
     private func migrate(
@@ -141,11 +141,11 @@ final class MigrationRun {
         // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
         switch try prepare(sourceGuard, folder: folder, known: known) {
         case .ended(let report): return report
-        case .inFolder(var plan, let statements, let session):
+        case .inFolder(var plan, let program, let session):
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
             try StepsPhase(call: self, session: session, plan: plan, sourceGuard: sourceGuard).run()
-            let repeated = repeatedSteps(plan, statements, session.migration)
+            let repeated = repeatedSteps(plan, program, session.migration)
             return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
                 try SwapPhase(call: self, session: session, sourceGuard: sourceGuard, steps: repeated).run()
             }
@@ -207,7 +207,7 @@ final class MigrationRun {
         for index in planned.steps.indices { planned.steps[index].program = nil }
         // Each holds the steps of a way that was considered.
         planned.plan.comparisons = []
-        if planned.plan.mayChangeStore, place.output == nil, planned.statements?.whole != nil,
+        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.whole != nil,
             planned.plan.steps[0].parts.allSatisfy(\.isInferred)
         {
             // The run takes the statements, which do the work of all versions on the way.
@@ -246,12 +246,12 @@ final class MigrationRun {
                     ).run()
                 })
         }
-        return .inFolder(planned.plan, planned.statements?.whole, session)
+        return .inFolder(planned.plan, planned.inPlace?.whole, session)
     }
 
     /// The steps of a plan that leaves tables where they are, for the swap; nil if code of the app may have changed more.
     private func repeatedSteps(
-        _ plan: MigrationPlan, _ found: InPlacePlan?, _ migration: RunRecord.Migration
+        _ plan: MigrationPlan, _ found: StepProgram?, _ migration: RunRecord.Migration
     ) -> RepeatedSteps? {
         guard !configuration.hasStages else { return nil }
         // Only the verified file has what a policy wrote in tables that stay.

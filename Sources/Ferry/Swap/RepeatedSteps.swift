@@ -14,12 +14,12 @@ struct RepeatedSteps {
     let steps: [StepPlan]
     let options: EngineOptions
     /// The statements of the first step, if they are known already.
-    let found: InPlacePlan?
+    let found: StepProgram?
 
     private struct Differs: Error {}
 
     /// Nil if a step other than the last fills tables, or if one fills all.
-    init?(_ steps: [StepPlan], options: EngineOptions, found: InPlacePlan?) {
+    init?(_ steps: [StepPlan], options: EngineOptions, found: StepProgram?) {
         guard let last = steps.last, steps.dropLast().allSatisfy({ $0.mode == .inPlace }),
             last.mode == .inPlace || last.keptPart != nil
         else { return nil }

@@ -52,7 +52,7 @@ struct RunDatabase {
         let damage =
             try run.options.sourceDamage ?? StoreDamage.brokenLinks(in: source, on: connection, schema: "source")
         let program = try StepProgram(
-            run.step, source: source, destination: destination, damage: damage, closing: run.closing)
+            copying: run.step, source: source, destination: destination, damage: damage, closing: run.closing)
         let known = try ProgressTable.exists(on: connection)
         if known {
             try checkAgreement(on: connection)

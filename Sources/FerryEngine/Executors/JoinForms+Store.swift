@@ -8,7 +8,7 @@ extension JoinForms {
         of program: StepProgram, _ destination: StoreLayout, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         self.init()
-        for fill in program.joinTables {
+        for fill in program.fills.joinTables {
             guard let origin = fill.origin, try Self.isAsNew(origin, on: connection, schema: schema) else { continue }
             copiedWhole.insert(fill.table.name)
             if destination.indexes.contains(fill.table.index),

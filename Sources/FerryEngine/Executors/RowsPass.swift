@@ -63,7 +63,7 @@ struct RowsPass: ChunkWalk.Work {
         where plan.mapping.policy == nil && !kept.contains(plan.mapping.position) {
             let statements = MappingSQL(plan.mapping, in: context.sql)
             // The statements call functions that count keys; each mapping registers them again when its rows begin.
-            let counted = try context.program.keys[plan.mapping.position].counted.map {
+            let counted = try context.program.fills.keys[plan.mapping.position].counted.map {
                 try context.sql.mapping(named: $0)
             }
             for made in counted + [plan.mapping] {

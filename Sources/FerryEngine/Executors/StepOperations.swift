@@ -41,7 +41,7 @@ struct StepOperations {
         switch operation.work {
         case .rows(let positions): try RowsPass.run(positions, in: context, policies, report: &report)
         case .link(let place, let contribution):
-            let assignment = context.program.relationships[place]
+            let assignment = context.program.fills.relationships[place]
             try link(assignment, assignment.contributions[contribution], operation, report: &report)
         case .policies:
             try policies.relate(report: &report)
@@ -58,7 +58,8 @@ struct StepOperations {
             try runStatements(of: operation, in: phase)
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
-        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger, .closing:
+        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger, .statement,
+            .version, .closing:
             try runStatements(of: operation, in: phase)
         }
     }
@@ -112,7 +113,7 @@ struct StepOperations {
         try context.walk(
             ChunkRanges(of: [contribution.mapping], in: context), unit: operation.unit, phase: .relationships,
             subject: context.sql.subject(of: operation),
-            writesScratch: context.program.joinTable(assignment.joinTable)?.order == .gathered, report: &report
+            writesScratch: context.program.fills.joinTable(assignment.joinTable)?.order == .gathered, report: &report
         ) { range, _ in
             try prepared.bind(range)
             try prepared.run()

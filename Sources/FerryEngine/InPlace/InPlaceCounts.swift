@@ -18,7 +18,7 @@ struct InPlaceCounts {
     ///
     /// `dropsRows`: rows may have been left out since the plan was made.
     init(
-        _ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection, dropsRows: Bool
+        _ step: StepPlan, of source: StoreLayout, _ moves: TableMoves?, on connection: Connection, dropsRows: Bool
     ) throws {
         self.step = step
         let mappings = step.partitions.flatMap(\.entityMappings)
@@ -26,7 +26,7 @@ struct InPlaceCounts {
             (rows, estimated) = (known, [])
             return
         }
-        let written = plan?.writtenTables
+        let written = moves?.writtenTables
         let known = mappings.filter { mapping in
             guard mapping.isKnown else { return false }
             // Without damage that was left out, the plan's counts are those of now.

@@ -5,7 +5,7 @@ package import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// The program of a step in place on one store; the plan that is shown, preflight and the run all use it.
+/// Plans the program of a step in place on one store; the plan that is shown, preflight and the run all use it.
 ///
 /// Planning reads the store's schema, and no rows.
 package struct InPlacePlanning {
@@ -59,36 +59,37 @@ package struct InPlacePlanning {
         self.schema = schema
     }
 
-    /// The statements that can be planned before the run, and whether they are complete.
+    /// The program that can be planned before the run, and whether it is the one that runs.
     ///
-    /// If the parts of a composed step leave another schema, the statements are incomplete: the run takes the parts.
-    package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
-        if let statements = try statements() { return (statements, triesParts) }
-        return (try statements(leaving: nil), false)
+    /// If the parts of a composed step leave another schema, the run takes the parts.
+    package func find() throws -> (program: StepProgram, isWhole: Bool) {
+        if let program = try program() { return (program, triesParts) }
+        return (try program(leaving: nil), false)
     }
 
     /// The reason why rows of unknown entities cannot stay; nil if they can, or if there are none.
-    package func refusalToKeepUnknownEntities(by plan: InPlacePlan) throws -> FerryError? {
+    package func refusalToKeepUnknownEntities(by program: StepProgram) throws -> FerryError? {
         for table in source.tablesInOrder {
             let unknown = "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
             let rows = try store.integer("SELECT count(*) FROM \(unknown)") ?? 0
             guard rows > 0 else { continue }
             let numbers = try store.rows("SELECT DISTINCT Z_ENT FROM \(unknown)").compactMap(\.[0].integer)
-            if let refusal = plan.refusal(toKeep: rows, of: numbers, in: table, into: destination) { return refusal }
+            let refusal = program.moves.refusal(toKeep: rows, of: numbers, in: table, into: destination)
+            if let refusal { return refusal }
         }
         return nil
     }
 
-    /// The statements, or nil if the parts of a step must run one by one.
-    func statements() throws -> InPlacePlan? {
-        step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
+    /// The program, or nil if the parts of a step must run one by one.
+    func program() throws -> StepProgram? {
+        step.parts.isEmpty || !triesParts ? try program(leaving: nil) : try composedProgram()
     }
 
-    /// The statements that leave the schema of `shape`, or with nil that of the new version's layout.
-    func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
+    /// The program that leaves the schema of `shape`, or with nil that of the new version's layout.
+    func program(leaving shape: InPlaceShape?) throws(FerryError) -> StepProgram {
         do throws(InPlaceObstacle) {
-            return try InPlacePlan(
-                step.resolved, source: source, schema: schema, destination: destination, shape: shape,
+            return try StepProgram(
+                inPlace: step.resolved, source: source, schema: schema, destination: destination, shape: shape,
                 keptPart: step.keptPart)
         } catch {
             switch error {
@@ -104,33 +105,33 @@ package struct InPlacePlanning {
 }
 
 extension InPlacePlanning {
-    /// A plan that leaves the same schema as the parts one by one; nil if there is none.
+    /// A program that leaves the same schema as the parts one by one; nil if there is none.
     ///
     /// The parts first run on the schema alone, for the final text of every table: the order of added columns, quotes
     /// of a renaming. A single step, planned for that text and tried, then writes the rows once, with an equal schema.
-    private func composedStatements() throws -> InPlacePlan? {
+    private func composedProgram() throws -> StepProgram? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
         var computed: StoreLayout?
         for part in step.parts {
             let next = try InPlacePlanning(part, on: parts.connection, like: computed)
             computed = next.destination
-            let plan = try next.find().statements
-            let carried = plan.continued.filter { touched.contains($0.value) }.map(\.key)
-            touched = plan.touched.union(carried)
-            try parts.run(plan)
+            let program = try next.find().program
+            let carried = program.moves.continued.filter { touched.contains($0.value) }.map(\.key)
+            touched = program.moves.touched.union(carried)
+            try parts.run(program.statements)
         }
         let wanted = try parts.entries()
         var shape = try self.shape(parts, touched: touched)
         // The second attempt recreates the tables and indexes that ALTER TABLE left different; that must be enough.
         for _ in 0..<2 {
-            var plan = try statements(leaving: shape)
+            var program = try program(leaving: shape)
             guard let trial = try rehearsal() else { return nil }
-            try trial.run(plan)
+            try trial.run(program.statements)
             let found = try trial.entries()
             guard found != wanted else {
-                try settleStatistics(of: &plan, trial, parts)
-                return plan
+                try settleStatistics(of: &program, trial, parts)
+                return program
             }
             guard noteRemade(from: found.symmetricDifference(wanted), &shape) else { return nil }
         }
@@ -192,9 +193,9 @@ extension InPlacePlanning {
 
     /// A recreated table or index has no statistics, and one step recreates others than several do.
     private func settleStatistics(
-        of plan: inout InPlacePlan, _ trial: SchemaRehearsal, _ parts: SchemaRehearsal
+        of program: inout StepProgram, _ trial: SchemaRehearsal, _ parts: SchemaRehearsal
     ) throws {
         guard let wanted = try parts.statisticsRows(), try trial.statisticsRows() != wanted else { return }
-        plan.setStatistics(wanted.map { row in row.map(\.text) })
+        program.setStatistics(wanted.map { row in row.map(\.text) })
     }
 }

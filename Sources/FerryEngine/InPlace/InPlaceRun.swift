@@ -38,8 +38,8 @@ package struct InPlaceRun {
     private let checks: Checks
     /// Whether this is the first step, on the user's store with its damage and other objects.
     private let isFirst: Bool
-    /// The plan that ``InPlacePlanning`` found for the same step and schema, if any.
-    let found: InPlacePlan?
+    /// The program that ``InPlacePlanning`` found for the same step and schema, if any.
+    let found: StepProgram?
     /// Counts the lists of statements of the transaction.
     private let lists: Lists
 
@@ -58,7 +58,7 @@ package struct InPlaceRun {
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: The settings of the run.
     ///   - checks: Checks each step.
-    ///   - found: The complete plan of the first step, if the schema has not changed since.
+    ///   - found: The program of the first step, if the schema has not changed since.
     ///   - beforeCommit: Receives the reports after all steps and checks.
     ///   - commit: Commits the transaction, and may look at the result before it ends.
     /// - Returns: A report for each step.
@@ -66,7 +66,7 @@ package struct InPlaceRun {
     @discardableResult
     package static func run(
         _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
-        found: InPlacePlan? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in },
+        found: StepProgram? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in },
         commit: (Connection) throws -> Void = { try $0.execute("COMMIT") }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
@@ -124,7 +124,7 @@ package struct InPlaceRun {
         guard let step = steps.first else { return nil }
         do {
             let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
-            for computations in try planned.statements(leaving: nil).computations {
+            for computations in try planned.program(leaving: nil).moves.computations {
                 let search = FailedRowSearch(
                     computations, on: connection, now: options.now, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }
@@ -139,20 +139,21 @@ package struct InPlaceRun {
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
-        guard let plan = try found ?? planned.statements() else { return try runParts(source) }
-        let count = plan.statements.count + plan.closing.count + 2
+        guard let program = try found ?? planned.program() else { return try runParts(source) }
+        let moves = program.moves
+        let count = program.statements.count + 2
         var place = ProgressUpdate.StatementPlace(list: lists.begun, index: 0, count: count)
         lists.begun += 1
         tell(nil, at: place)
         try options.registerFunctions(forStore: connection.path, on: connection)
-        let dropped = try repairRows(planned, plan, &report)
+        let dropped = try repairRows(planned, program, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
-        var counts = try InPlaceCounts(step, of: source, plan, on: connection, dropsRows: !dropped.isEmpty)
+        var counts = try InPlaceCounts(step, of: source, moves, on: connection, dropsRows: !dropped.isEmpty)
         let check = try checks(
             InPlaceWork(
-                step: step.resolved, tables: plan.touched, tablesBeside: plan.touchedBeside, connection: connection,
+                step: step.resolved, tables: moves.touched, tablesBeside: moves.touchedBeside, connection: connection,
                 damage: options.sourceDamage, isFirst: isFirst))
-        for changes in plan.droppedHistory {
+        for changes in moves.droppedHistory {
             let rows = try connection.integer(changes.sql) ?? 0
             if rows > 0 { report.healed.append((.droppedHistory, changes.entity, rows)) }
         }
@@ -160,9 +161,15 @@ package struct InPlaceRun {
         // The memory of planning and of the first checks is not needed beside caches and sorters; what writes no rows
         // has a small cache.
         let bytes = try connection.contentBytes()
-        options.memory.releaseUnused(before: plan.statements.contains { $0.countedEntity != nil } ? bytes : 0)
+        let writesRows = program.operations.contains { $0.statement?.countedEntity != nil }
+        options.memory.releaseUnused(before: writesRows ? bytes : 0)
         var written: [String: Int64] = [:]
-        for statement in plan.statements {
+        // Beside a kept part the rows of other tables are still to be written, so that its closing comes later.
+        for operation in program.operations where step.keptPart == nil || !operation.isClosing {
+            guard let statement = operation.statement else {
+                try writeVersion()
+                continue
+            }
             place.index += 1
             guard let entity = statement.countedEntity else {
                 try execute(statement, at: place)
@@ -175,16 +182,6 @@ package struct InPlaceRun {
             // The next index is sorted beside the memory that this statement's cache has left.
             options.memory.releaseUnused(before: bytes)
         }
-        // The archive of a model takes code and memory that nothing else does.
-        options.memory.releaseUnused(before: 0)
-        try writeMetadata()
-        options.memory.releaseUnused(before: 0)
-        try StaleStatistics.remove(on: connection)
-        // The rows of other tables are still to be written.
-        for statement in step.keptPart == nil ? plan.closing : [] {
-            place.index += 1
-            try execute(statement, at: place)
-        }
         place.index += 1
         // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
@@ -192,7 +189,7 @@ package struct InPlaceRun {
         try check(counts.ofMappings(), written)
         counts.dropped = dropped
         (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())
-        report.leftBehind = plan.leftBehind(of: leftovers, in: try StoreCatalog(connection), destination)
+        report.leftBehind = moves.leftBehind(of: leftovers, in: try StoreCatalog(connection), destination)
         return report
     }
 
@@ -210,7 +207,7 @@ package struct InPlaceRun {
 
     /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
     private func repairRows(
-        _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
+        _ planned: InPlacePlanning, _ program: StepProgram, _ report: inout StepReport
     ) throws -> [String: Int64] {
         if isFirst {
             try connection.withoutTriggers {
@@ -221,7 +218,7 @@ package struct InPlaceRun {
         }
         if isFirst, options.damaged == .drop { return try removeDamagedRows(planned.source, &report) }
         let mayHaveUnknownEntities = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
-        if mayHaveUnknownEntities, let refusal = try planned.refusalToKeepUnknownEntities(by: plan) { throw refusal }
+        if mayHaveUnknownEntities, let refusal = try planned.refusalToKeepUnknownEntities(by: program) { throw refusal }
         return [:]
     }
 
@@ -299,11 +296,15 @@ package struct InPlaceRun {
         }
     }
 
-    private func writeMetadata() throws {
+    private func writeVersion() throws {
         let resolved = step.resolved
+        // The archive of a model takes code and memory that nothing else does.
+        options.memory.releaseUnused(before: 0)
         let metadata = try StoreMetadata.read(from: connection).restamped(for: resolved.destination)
         try metadata.write(to: connection)
         if try ModelCache.hasModel(connection) { try ModelCache.write(resolved.destination.model, on: connection) }
+        options.memory.releaseUnused(before: 0)
+        try StaleStatistics.remove(on: connection)
     }
 }
 

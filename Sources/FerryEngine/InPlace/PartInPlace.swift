@@ -16,17 +16,17 @@ package enum PartInPlace {
         try InPlaceRun.run([part], on: connection, options: options, checks: { _ in { _, _ in } })
     }
 
-    /// Plans the statements that follow when all tables are filled.
+    /// Plans the operations that follow when all tables are filled.
     ///
     /// - Parameters:
     ///   - part: The kept part, as a step of its own.
     ///   - source: The step's source.
     ///   - dropping: The names of the app's objects that the run drops.
-    /// - Returns: The statements that make the app's views and triggers.
+    /// - Returns: Those that make the app's views and triggers.
     /// - Throws: ``FerryError`` if the part cannot be done in place on this source.
     package static func closing(
         of part: StepPlan, on source: Connection, dropping: Set<String>
-    ) throws -> [ProgramStatement] {
-        try InPlacePlanning(part, on: source, dropping: dropping).statements(leaving: nil).closing
+    ) throws -> [StepOperation] {
+        try InPlacePlanning(part, on: source, dropping: dropping).program(leaving: nil).closing
     }
 }

@@ -54,13 +54,7 @@ struct SchemaRehearsal {
 
     private static let statistics = "sqlite_stat1"
 
-    /// Runs the statements of a plan, except those on rows.
-    func run(_ plan: InPlacePlan) throws {
-        try run(plan.statements)
-        try run(plan.closing)
-    }
-
-    /// Runs the statements that make the schema: no other statement reads the time.
+    /// Runs the statements that make the schema, and no other: only those on rows read the time.
     func run(_ statements: [ProgramStatement]) throws {
         var alterations: TableAlterations?
         var rest = statements.filter { $0.form == .schema }[...]

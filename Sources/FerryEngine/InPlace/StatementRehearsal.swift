@@ -50,13 +50,11 @@ package struct StatementRehearsal {
                 AppObjects(of: source, into: destination, on: connection, dropping: dropping, inPlace: true),
                 &statements)
         }
-        guard let plan = try InPlacePlanning(step, on: connection).statements() else {
+        guard let program = try InPlacePlanning(step, on: connection).program() else {
             return try step.parts.reduce(statements) { try $0 + inPlace($1, dropping: []) }
         }
-        statements.add(plan.statements)
-        statements.addMetadata(hasModel: hasModel, .rows)
-        statements.add(plan.closing)
-        try schema.run(plan)
+        statements.add(program.operations, hasModel: hasModel)
+        try schema.run(program.statements)
         return statements
     }
 
@@ -77,24 +75,25 @@ package struct StatementRehearsal {
         if let refusal = appObjects.refusals.first { throw refusal }
         var statements = StepStatements()
         if part != nil, !dropping.isEmpty { try drop(appObjects, &statements) }
-        let plan = try part.map { try InPlacePlanning($0, on: connection).statements(leaving: nil) }
-        let program = try StepProgram(step, source: source, destination: destination, closing: plan?.closing ?? [])
+        let kept = try part.map { try InPlacePlanning($0, on: connection).program(leaving: nil) }
+        let program = try StepProgram(
+            copying: step, source: source, destination: destination, closing: kept?.closing ?? [])
         let sql = StepSQL(
             step, source: source, destination: destination, program: program, indexes: indexes,
             joinForms: try JoinForms(of: program, destination, on: connection, schema: "main"))
         var filling = StepStatements()
-        if let plan {
-            statements.add(plan.statements)
-            statements.addMetadata(hasModel: hasModel, .rows)
-            try schema.run(plan.statements)
+        if let kept {
+            let operations = kept.operations.filter { !$0.isClosing }
+            statements.add(operations, hasModel: hasModel)
+            try schema.run(operations.compactMap(\.statement))
         } else {
             filling.addTables(of: sql, hasModelCache: hasModelCache)
-            filling.addMetadata(hasModel: hasModel, nil)
+            filling.addVersion(hasModel: hasModel, nil)
         }
         filling.addScratch(of: sql)
         try filling.addOperations(of: sql, part == nil ? appObjects : nil, indexes: indexes.takeListed)
         let made = filling.groups.flatMap(\.statements)
-        if plan == nil {
+        if kept == nil {
             schema = try SchemaRehearsal(of: destination, by: made, numbersOf: schema)
         } else {
             try schema.run(made)

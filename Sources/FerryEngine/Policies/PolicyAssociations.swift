@@ -44,7 +44,7 @@ final class PolicyAssociations {
         let isAlone = context.step.resolved.entityMappings.allSatisfy {
             $0.position == mapping.position || $0.destination != mapping.destination || !$0.mayKeepPrimaryKeys
         }
-        let isJoined = context.program.relationships.flatMap(\.contributions).contains {
+        let isJoined = context.program.fills.relationships.flatMap(\.contributions).contains {
             $0.mapping.position == mapping.position || $0.rule.mappings.contains(mapping.name)
         }
         return isAlone && !isJoined

@@ -178,7 +178,7 @@ final class PolicyRun {
 
     private func links(of mapping: ResolvedEntityMapping) throws -> [Statement] {
         var links: [Statement] = []
-        for assignment in context.program.relationships {
+        for assignment in context.program.fills.relationships {
             for contribution in assignment.contributions where contribution.mapping.position == mapping.position {
                 let sql = LinkStatements(context.sql, assignment, contribution)
                 if let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now) {

@@ -30,7 +30,7 @@ struct FailedRowSearch {
         let statements = MappingSQL(mapping, in: context.sql)
         var scope = try statements.scope()
         var columns: [(property: String, sql: String)] = []
-        for column in context.program.columns[mapping.position] {
+        for column in context.program.fills.columns[mapping.position] {
             guard case .expression = column.source else { continue }
             columns.append((column.attribute.name, try statements.value(of: column.source, in: &scope).sql))
         }

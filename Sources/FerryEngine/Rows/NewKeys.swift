@@ -91,7 +91,7 @@ struct CountedTargets {
 
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
-        for name in context.program.keys[mapping.position].counted {
+        for name in context.program.fills.keys[mapping.position].counted {
             let made = try context.sql.mapping(named: name)
             targets.append(
                 Target(
@@ -122,7 +122,7 @@ struct CountedTargets {
     /// objects can be counted in the source. The result equals ``NewKeys/last()`` at the mapping's first chunk.
     private static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
-        for maker in context.program.keys[mapping.position].earlierMakers {
+        for maker in context.program.fills.keys[mapping.position].earlierMakers {
             let earlier = context.step.resolved.entityMappings[maker]
             let count = try MappingSQL(earlier, in: context.sql).count().prepare(
                 on: context.connection, now: context.options.now)
@@ -144,12 +144,12 @@ struct CountedTargets {
             try context.progress.entry(StepOperation.unit(ofRowsOf: mapping.position)).written
         }
         for mapping in context.step.resolved.entityMappings {
-            for name in context.program.keys[mapping.position].counted {
+            for name in context.program.fills.keys[mapping.position].counted {
                 let made = try context.sql.mapping(named: name)
                 let counted = try context.progress.entry(unit(made, by: mapping))
                 let rows = try written(made)
                 var base = try NewKeys.lastKeptKey(inTableOf: made.destination, context)
-                for other in context.program.keys[made.position].earlierMakers {
+                for other in context.program.fills.keys[made.position].earlierMakers {
                     base += try written(context.step.resolved.entityMappings[other])
                 }
                 guard counted.written == rows, rows == 0 || counted.mark == base + rows else {

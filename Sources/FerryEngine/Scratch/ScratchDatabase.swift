@@ -182,7 +182,7 @@ package struct ScratchNeed: Sendable {
         for (mapping, count) in zip(mappings, made) {
             let distinct = rows.distinct[mapping.name].map { min($0, count) }
             objects[mapping.destination, default: 0] += distinct ?? count
-            let association = program.keys[mapping.position].association
+            let association = program.fills.keys[mapping.position].association
             if association != .none {
                 let bytes = association == .readAtOnce ? Bytes.associationReadAtOnce : Bytes.association
                 scratch += count * (mapping.policy == nil ? bytes : Bytes.policyAssociation)
@@ -208,7 +208,7 @@ package struct ScratchNeed: Sendable {
             sorted = max(sorted, Self.files(ofSorting: count * bytes))
         }
         var links: [PropertyKey: Int64] = [:]
-        for fill in program.joinTables {
+        for fill in program.fills.joinTables {
             let table = fill.table
             let count = Self.links(in: table, program, mappings, made, source, rows)
             (links[table.relationship], links[table.inverse]) = (count, count)
@@ -277,7 +277,8 @@ package struct ScratchNeed: Sendable {
         _ made: [Int64], _ source: StoreLayout, _ rows: Rows
     ) -> Int64 {
         var count: Int64 = 0
-        for contribution in program.relationships.filter({ $0.joinTable == table.name }).flatMap(\.contributions) {
+        for contribution in program.fills.relationships.filter({ $0.joinTable == table.name }).flatMap(\.contributions)
+        {
             let own = made[contribution.mapping.position]
             let ends = mappings.indices.filter { contribution.rule.mappings.contains(mappings[$0].name) }.map {
                 made[$0]

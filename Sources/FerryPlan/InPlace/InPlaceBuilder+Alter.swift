@@ -6,9 +6,9 @@ extension InPlaceBuilder {
     mutating func dropIndexes() {
         var indexes = IndexMoves(wanted: destination.indexes)
         let updates = Dictionary(
-            uniqueKeysWithValues: plan.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
+            uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
         self.updates = updates.mapValues(\.statement)
-        for table in plan.kept {
+        for table in moves.kept {
             var names = Dictionary(table.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
             names[table.name] = table.newName
             dropIndexes(of: table.name, &indexes, names: names, written: updates[table.newName]?.columns ?? [])
@@ -71,14 +71,14 @@ extension InPlaceBuilder {
         for index in destination.indexes where !keptIndexes.contains(index.name) && keptPart?.fills(index) != true {
             add(index.sql, "index of the new version", tables: .index(index))
         }
-        let remade = Set(plan.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
+        let remade = Set(moves.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
         for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
             add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
         }
     }
 
     mutating func alterTables() {
-        for table in plan.kept {
+        for table in moves.kept {
             rename(table.renames, in: table.newName, having: table.columns)
             var additions = table.additions
             // In the order in which the single steps would add them.
@@ -89,8 +89,8 @@ extension InPlaceBuilder {
             }
             for column in additions { alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason) }
             guard let update = updates[table.newName] else { continue }
-            plan.statements.append(update)
-            plan.touched.insert(table.newName)
+            add([update])
+            moves.touched.insert(table.newName)
         }
     }
 
@@ -111,7 +111,7 @@ extension InPlaceBuilder {
     }
 
     mutating func mirrorKeys() {
-        for key in plan.tables.flatMap(\.mirrors) {
+        for key in moves.tables.flatMap(\.mirrors) {
             guard let relationship = destination.model.relationship(key.property, of: key.entity),
                 let filled = destination.model.inverse(of: relationship),
                 let storage = destination.storage(of: filled.name, in: relationship.destinationEntity),
@@ -124,7 +124,7 @@ extension InPlaceBuilder {
                         .update($0.name, columns: [], lookups: 1)
                     } ?? .schema)
             }
-            plan.touched.formUnion(mirroring.tables)
+            moves.touched.formUnion(mirroring.tables)
         }
     }
 }

@@ -21,7 +21,7 @@ extension InPlaceBuilder {
     }
 
     private func highestKey(ofRoot entity: String) -> String {
-        guard let move = plan.tables.first(where: { $0.destination.root == entity }), let old = move.source,
+        guard let move = moves.tables.first(where: { $0.destination.root == entity }), let old = move.source,
             let number = source.number(of: old.root)
         else { return "0" }
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
@@ -40,10 +40,10 @@ extension InPlaceBuilder {
         let translations = HistoryTables.translations(by: whole, source, destination)
         let dropped = droppedHistory(besides: translations).sorted { $0.number < $1.number }
         if !dropped.isEmpty {
-            plan.droppedHistory = dropped.map {
+            moves.droppedHistory = dropped.map {
                 .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
             }
-            plan.touchedBeside.insert(history.changes.name)
+            moves.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
                 "their entities were removed", .once)
@@ -58,7 +58,7 @@ extension InPlaceBuilder {
         let tombstones = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
         let all = [number, kept("ZCOLUMNS", \.keepsColumns)] + tombstones.map { kept($0, \.keepsTombstones) }
         guard all.contains(where: { $0 != nil }) else { return }
-        plan.touchedBeside.insert(history.changes.name)
+        moves.touchedBeside.insert(history.changes.name)
         add(
             "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
             "changes name the same entities as before", .once)
@@ -85,7 +85,7 @@ extension InPlaceBuilder {
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {
-            plan.touchedBeside.insert(table)
+            moves.touchedBeside.insert(table)
             let cases = moved.map { "WHEN \($0.old) THEN -\($0.new)" }.joined(separator: " ")
             add(
                 "UPDATE \(quoted(table)) SET ZENTITYID = CASE ZENTITYID \(cases) END "
@@ -101,7 +101,7 @@ extension InPlaceBuilder {
             guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
                 let relationship = destination.model.relationship(key.property, of: key.entity),
                 let target = destination.table(of: relationship.destinationEntity),
-                plan.touched.contains(table) || plan.touched.contains(target.name)
+                moves.touched.contains(table) || moves.touched.contains(target.name)
             else { continue }
             add(
                 "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
@@ -137,7 +137,7 @@ extension InPlaceBuilder {
         add(sql, values: values, reason, .once, tables: tables)
     }
 
-    /// Adds derived values, then triggers: triggers call Apple's functions, so nothing may be written after them.
+    /// Adds derived values, the version, then triggers: triggers call Apple's functions, so nothing may be written after them.
     mutating func close() {
         let old = Dictionary(
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
@@ -146,14 +146,15 @@ extension InPlaceBuilder {
             addOverAllKeys(
                 value.update, "\(value.attribute.property) is derived",
                 .update(value.table, columns: [value.column], lookups: 1))
-            plan.touched.insert(value.table)
+            moves.touched.insert(value.table)
         }
         makeRTrees()
         let closing =
             destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
             + schema.views.map { ($0.sql, "the app's own view") }
             + schema.appTriggers.map { ($0.sql, "the app's own trigger") }
-        plan.closing += closing.map { ProgramStatement($0, .schema, reason: $1) }
+        operations.append(.version)
+        operations += StepOperation.closing(closing.map { ProgramStatement($0, .schema, reason: $1) })
     }
 
     /// Whether the values of a derived attribute stay valid: none of their inputs was written.
@@ -166,8 +167,8 @@ extension InPlaceBuilder {
 
     /// Whether a column keeps all values of an old column.
     private func isCarried(_ oldTable: String, _ old: String, to table: String, _ new: String) -> Bool {
-        guard !plan.touched.contains(table),
-            let kept = plan.kept.first(where: { $0.name == oldTable && $0.newName == table })
+        guard !moves.touched.contains(table),
+            let kept = moves.kept.first(where: { $0.name == oldTable && $0.newName == table })
         else { return false }
         return (kept.renames.first { $0.from == old }?.to ?? old) == new
     }

@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Puts the statements of a plan into execution order.
+/// Puts the statements of a step in place into execution order.
 struct InPlaceBuilder {
     let step: ResolvedStep
     let source: StoreLayout
@@ -14,7 +14,9 @@ struct InPlaceBuilder {
     let keptPart: KeptPart?
     /// The store's numbers of the entities that the new version lacks.
     let droppedNumbers: [(entity: String, number: Int64)]
-    var plan = InPlacePlan()
+    var moves = TableMoves()
+    /// In execution order.
+    var operations: [StepOperation] = []
 
     /// The source roots whose objects come into each destination root.
     private let sources: [String: Set<String>]
@@ -44,7 +46,7 @@ struct InPlaceBuilder {
         var destination = destination
         if let shape { destination.indexes = shape.indexes }
         self.destination = destination
-        plan.touched = shape?.touched ?? []
+        moves.touched = shape?.touched ?? []
         droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
         var sources: [String: Set<String>] = [:]
@@ -61,8 +63,11 @@ struct InPlaceBuilder {
         _ form: ProgramStatement.Form = .schema, alteration: ProgramStatement.Alteration? = nil,
         tables: StatementTables = .schema
     ) {
-        plan.statements.append(
-            ProgramStatement(sql, values: values, form, reason: reason, alteration: alteration, tables: tables))
+        add([ProgramStatement(sql, values: values, form, reason: reason, alteration: alteration, tables: tables)])
+    }
+
+    mutating func add(_ statements: [ProgramStatement]) {
+        operations += statements.map(StepOperation.init(inPlace:))
     }
 
     /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
@@ -83,8 +88,8 @@ struct InPlaceBuilder {
         dropTables()
         dropIndexes()
         alterTables()
-        addWriting(plan.tables.map { ($0.destination.name, $0.numberings) })
-        addWriting(plan.joinTables.map { ($0.destination.name, $0.numberings) })
+        addWriting(moves.tables.map { ($0.destination.name, $0.numberings) })
+        addWriting(moves.joinTables.map { ($0.destination.name, $0.numberings) })
         mirrorKeys()
         writeEntityNumbers()
         translateHistory()
@@ -103,9 +108,9 @@ struct InPlaceBuilder {
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        for table in destination.tablesInOrder { plan.tables.append(try move(of: table, relationships, contents)) }
+        for table in destination.tablesInOrder { moves.tables.append(try move(of: table, relationships, contents)) }
         for table in destination.joinTables {
-            plan.joinTables.append(
+            moves.joinTables.append(
                 try JoinMove(
                     table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil))
         }
@@ -172,33 +177,33 @@ struct InPlaceBuilder {
     }
 
     private mutating func raiseHighestKeys() {
-        for root in Set(plan.tables.compactMap(\.source?.root)).sorted() {
+        for root in Set(moves.tables.compactMap(\.source?.root)).sorted() {
             source.raisedHighestKey(ofRoot: root).map { add($0, "highest keys in use") }
         }
     }
 
     private mutating func cutLinks() {
-        for move in plan.tables where !move.cuts.isEmpty {
-            plan.statements += move.cuts
+        for move in moves.tables where !move.cuts.isEmpty {
+            add(move.cuts)
             move.source.map { touchContinuations(of: $0.name) }
         }
-        addWriting(plan.joinTables.map { ($0.destination.name, $0.cuts) })
+        addWriting(moves.joinTables.map { ($0.destination.name, $0.cuts) })
     }
 
     /// Adds statements that write rows of tables of the new version.
     private mutating func addWriting(_ found: [(table: String, statements: [ProgramStatement])]) {
         for (table, statements) in found where !statements.isEmpty {
-            plan.statements += statements
-            plan.touched.insert(table)
+            add(statements)
+            moves.touched.insert(table)
         }
     }
 
     private mutating func touchContinuations(of table: String) {
-        for move in plan.tables where move.source?.name == table { plan.touched.insert(move.destination.name) }
+        for move in moves.tables where move.source?.name == table { moves.touched.insert(move.destination.name) }
     }
 
     private mutating func deleteRemovedRows() {
-        for move in plan.tables where move.kept != nil {
+        for move in moves.tables where move.kept != nil {
             guard let table = move.source else { continue }
             let entities = Set(source.entities(inTableOf: table.root))
             let removed = droppedNumbers.filter {
@@ -220,9 +225,9 @@ struct InPlaceBuilder {
 
     /// Frees the names that new tables need, then renames altered tables.
     private mutating func moveAside() {
-        let tables = plan.tables.map(\.destination.name) + plan.joinTables.map(\.destination.name)
+        let tables = moves.tables.map(\.destination.name) + moves.joinTables.map(\.destination.name)
         let wanted = Set(tables.map { $0.uppercased() })
-        let renamed = plan.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
+        let renamed = moves.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
         for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
             add("DROP TABLE \(quoted(table))", "a leftover of an earlier version is in the way")
             occupied.remove(table.uppercased())
@@ -257,20 +262,20 @@ struct InPlaceBuilder {
     // MARK: Rows
 
     private mutating func createTables() {
-        let tables = plan.tables.filter { $0.kept == nil }.map(\.destination)
-        let joins = plan.joinTables.filter { $0.kept == nil }.map(\.destination)
+        let tables = moves.tables.filter { $0.kept == nil }.map(\.destination)
+        let joins = moves.joinTables.filter { $0.kept == nil }.map(\.destination)
         for (name, sql, reason) in tables.map({ ($0.name, $0.sql, "table of \($0.root)") })
             + joins.map({ ($0.name, $0.sql, "links of \($0.relationship.title)") })
         {
             add(shape?.sql(of: name) ?? sql, reason)
-            plan.touched.insert(name)
+            moves.touched.insert(name)
         }
     }
 
     private mutating func fillTables() {
-        plan.statements += plan.tables.compactMap { $0.fill(current) } + plan.joinTables.flatMap { $0.fills(current) }
+        add(moves.tables.compactMap { $0.fill(current) } + moves.joinTables.flatMap { $0.fills(current) })
         // Rows that a split table has copied are deleted from their old table.
-        for move in plan.tables where move.way == .split {
+        for move in moves.tables where move.way == .split {
             guard let old = move.source else { continue }
             delete(move.rows.map(\.numbers.old), from: old, "their entities have a table of their own now")
         }
@@ -285,7 +290,7 @@ struct InPlaceBuilder {
     }
 
     private var droppedTables: [String] {
-        let kept = Set(plan.kept.map(\.name))
+        let kept = Set(moves.kept.map(\.name))
         return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }
     }
 

@@ -109,13 +109,11 @@ package struct StoreContents: Sendable {
 }
 
 extension StoreContents {
-    /// The work of a plan's statements, ``InPlacePlan/closing`` included; the tables become those of the new version.
-    package mutating func run(_ plan: InPlacePlan) -> [StatementWork] {
-        let after = plan.contents(from: self)
+    /// The work of a program's statements in place; the tables become those of the new version.
+    package mutating func run(_ program: StepProgram) -> [StatementWork] {
+        let after = program.moves.contents(from: self)
         var works: [StatementWork] = []
-        for statement in plan.statements + plan.closing {
-            works.append(run(statement, after))
-        }
+        for statement in program.statements { works.append(run(statement, after)) }
         for (name, table) in after {
             var table = table
             table.indexes = tables[name]?.indexes ?? []
@@ -214,7 +212,7 @@ extension StoreContents {
     }
 }
 
-extension InPlacePlan {
+extension TableMoves {
     /// The tables of the new version, without their indexes.
     fileprivate func contents(from store: StoreContents) -> [String: StoreContents.Table] {
         var found: [String: StoreContents.Table] = [:]

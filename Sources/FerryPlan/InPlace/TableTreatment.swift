@@ -40,22 +40,23 @@ extension StepPlan {
         let destination = try layouts.layout(of: resolved.destination)
         let inPlace = mode == .inPlace ? self : partInPlace
         do throws(InPlaceObstacle) {
-            let plan = try inPlace.map { step throws(InPlaceObstacle) in
-                try InPlacePlan(
-                    step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
-                    keptPart: step.keptPart)
+            let moves = try inPlace.map { step throws(InPlaceObstacle) in
+                try StepProgram(
+                    inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
+                    keptPart: step.keptPart
+                ).moves
             }
-            return treatments(plan, source, destination)
+            return treatments(moves, source, destination)
         } catch {
             return treatments(nil, source, destination)
         }
     }
 
     private func treatments(
-        _ plan: InPlacePlan?, _ source: StoreLayout, _ destination: StoreLayout
+        _ moves: TableMoves?, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [TableTreatment] {
         let kept = Dictionary(
-            (plan?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
+            (moves?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
@@ -63,17 +64,17 @@ extension StepPlan {
                 return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
             }
             let isWritten =
-                plan?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
+                moves?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
             return TableTreatment(kind: isSame ? .kept : .altered, table: table, entity: entity)
         }
-        let moves = Dictionary(
-            (plan?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
+        let ways = Dictionary(
+            (moves?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
         let joins = Dictionary(
-            (plan?.joinTables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
+            (moves?.joinTables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
         let treated =
             destination.tablesInOrder.map { table in
-                treatment(table.name, table.root) { reasonToFill(table, moves[table.name], destination) }
+                treatment(table.name, table.root) { reasonToFill(table, ways[table.name], destination) }
             }
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {

@@ -65,7 +65,7 @@ package struct UnhealedRows: Sendable, Equatable {
     }
 }
 
-extension InPlacePlan {
+extension TableMoves {
     /// Returns the refusal to keep rows of unknown entities, or nil.
     ///
     /// The rows can stay if their table stays and none of its new entities gets one of their `numbers`, `Z_ENT`.

@@ -3,14 +3,14 @@ internal import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// A unit of work of a copied step, as it is recorded.
+/// A unit of work of a step: in a copy as it is recorded, in place a part of the one transaction.
 package struct StepOperation: Sendable, Equatable {
     package enum Work: Sendable, Equatable {
         /// The rows of entity mappings, by position, in one pass over a source table.
         case rows([Int])
         /// A join table, copied from the source's join table with the same links.
         case copyLinks(JoinTable, from: JoinTable)
-        /// All links of a relationship in one statement that sorts them; by index in ``StepProgram/relationships``.
+        /// All links of a relationship in one statement that sorts them; by index in ``TableFills/relationships``.
         case linkAtOnce(Int)
         /// The links of one contribution to a relationship, in chunks.
         case link(Int, contribution: Int)
@@ -28,19 +28,23 @@ package struct StepOperation: Sendable, Equatable {
         case appObjects
         case derived(DerivedValue)
         case trigger(TriggerDefinition)
-        /// A view or trigger of the app, which the step's kept part dropped.
+        /// A statement in place, up to the indexes of the new version.
+        case statement(ProgramStatement)
+        /// The metadata and the cached model of the new version, written in place.
+        case version
+        /// A view or trigger, created in place after the last row is written.
         case closing(ProgramStatement)
     }
 
     package let work: Work
-    /// The name of the record; for several units the start of their names.
+    /// The name of the record; for several units the start of their names; empty for work that only steps in place do.
     package let unit: String
     /// The known number of rows that the operation reads.
     package let rows: Int64?
 
     package var phase: Phase {
         switch work {
-        case .rows: .rows
+        case .rows, .statement, .version: .rows
         case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
         case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger, .closing: .indexes
         }
@@ -50,15 +54,33 @@ package struct StepOperation: Sendable, Equatable {
         (self.work, self.unit, self.rows) = (work, unit, rows)
     }
 
+    init(inPlace statement: ProgramStatement) { self.init(.statement(statement), "") }
+
+    static let version = StepOperation(.version, "")
+
+    static func closing(_ statements: [ProgramStatement]) -> [StepOperation] {
+        statements.enumerated().map { StepOperation(.closing($1), "closing:\($0)") }
+    }
+
+    /// The statement of work in place; nil for other work.
+    package var statement: ProgramStatement? {
+        switch work {
+        case .statement(let statement), .closing(let statement): statement
+        default: nil
+        }
+    }
+
+    package var isClosing: Bool { if case .closing = work { true } else { false } }
+
     /// The record of an index, which may be made early.
     package static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
 
     package static func unit(ofRowsOf position: Int) -> String { "rows:\(position)" }
 
     static func all(
-        _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
-        _ source: StoreLayout, _ destination: StoreLayout, closing: [ProgramStatement]
+        _ step: StepPlan, _ fills: TableFills, _ rows: RowCounts, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [StepOperation] {
+        let (assignments, tables) = (fills.relationships, fills.joinTables)
         let kept = step.keptPart?.positions ?? []
         let passes = passes(step, source).map { $0.filter { !kept.contains($0) } }.filter { !$0.isEmpty }
         var operations = passes.map { pass in
@@ -81,9 +103,7 @@ package struct StepOperation: Sendable, Equatable {
         operations += destination.derivedValues.map {
             StepOperation(.derived($0), "derived:\($0.attribute.title)", rows: rows.byTable[$0.table])
         }
-        operations += destination.allTriggers.map { StepOperation(.trigger($0), "trigger:\($0.name)") }
-        operations += closing.enumerated().map { StepOperation(.closing($1), "closing:\($0)") }
-        return operations
+        return operations + destination.allTriggers.map { StepOperation(.trigger($0), "trigger:\($0.name)") }
     }
 
     /// Groups mappings into passes, by position and in partition order; no mapping precedes one that it may need.

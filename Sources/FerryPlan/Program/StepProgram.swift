@@ -1,217 +1,80 @@
 package import FerryBase
 package import FerryMapping
-package import FerryModel
+internal import FerryModel
 package import FerryStore
 
-/// The program of a copied step on one store: the plan decides it, the engine runs it, estimates count it.
+/// The program of a step on one store, in place or copied: the plan decides it, the engine runs it, estimates count it.
 ///
-/// It follows only from the step, both layouts and the damage that a scan found.
+/// It follows only from the step, its layouts, the store's schema, and the damage that a scan found. A copied step that
+/// keeps tables has two: the one of its kept part, a step in place, and the one that fills the other tables.
 package struct StepProgram: Sendable, Equatable {
-    /// By the position of the entity mapping.
-    package let columns: [[FilledColumn]]
-    /// In the order in which they are filled.
-    package let relationships: [RelationshipAssignment]
-    /// In the order of the destination's layout.
-    package let joinTables: [JoinTableFill]
-    /// By the position of the entity mapping.
-    package let keys: [KeyRule]
-    /// Positions of the entity mappings whose objects may keep their keys, by the destination's root entity.
-    private let keepers: [String: [Int]]
-    package let damage: LinkDamage
+    /// The tables that stay or are made from others by statements; none in a copy.
+    package let moves: TableMoves
+    /// The tables that an executor fills; none in place.
+    package let fills: TableFills
     /// In execution order.
-    package let operations: [StepOperation]
+    package private(set) var operations: [StepOperation]
 
-    /// Plans a partitioned step.
+    /// Plans a partitioned step that copies.
     ///
     /// - Parameters:
     ///   - step: The step.
     ///   - source: The actual layout of the source.
     ///   - destination: The layout of the new store.
     ///   - damage: The damage that a scan found in the source.
-    ///   - closing: The last statements of the step's kept part.
+    ///   - closing: The ``closing`` operations of the step's kept part.
     /// - Throws: ``FerryError`` `.internalError` if a layout does not fit its version.
     package init(
-        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = [],
-        closing: [ProgramStatement] = []
+        copying step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = [],
+        closing: [StepOperation] = []
     ) throws(FerryError) {
-        let resolved = step.resolved
-        columns = try resolved.entityMappings.map { mapping throws(FerryError) in
-            try FilledColumn.all(of: mapping, source, destination)
-        }
-        let rules = RelationshipRules(resolved, source: source, destination: destination)
-        var assignments = RelationshipAssigner(rules, step).assignments()
-        let found = LinkDamage(damage, of: assignments, in: source.model)
-        for index in assignments.indices { assignments[index].passOnKeys(resolved, source, found) }
         let rows = RowCounts(step, destination)
-        let tables = destination.joinTables.map { table in
-            JoinTableFill(
-                table, owners: destination.table(of: table.relationship.entity).flatMap { rows.byTable[$0.name] } ?? 0,
-                assignments, resolved, source, found)
+        moves = TableMoves()
+        fills = try TableFills(step, source: source, destination: destination, damage: damage, rows)
+        operations = StepOperation.all(step, fills, rows, source, destination) + closing
+    }
+
+    /// Plans a step of inferred mappings that migrates the store within itself.
+    ///
+    /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
+    /// leaves another one. `keptPart`: the statements are those of this part of a copy step, whose other tables they
+    /// leave empty, without the indexes that are filled with them.
+    ///
+    /// - Throws: ``InPlaceObstacle``.
+    package init(
+        inPlace step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
+        shape: InPlaceShape? = nil, keptPart: KeptPart? = nil
+    ) throws(InPlaceObstacle) {
+        for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
+            throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
-        keys = KeyRule.all(step, assignments, tables)
-        keepers = Dictionary(
-            grouping: resolved.entityMappings.filter(\.mayKeepPrimaryKeys),
-            by: { destination.model.root(of: $0.destination) }
-        ).mapValues { $0.map(\.position) }
-        operations = StepOperation.all(
-            step, assignments, tables, rows, source, destination, closing: closing)
-        (relationships, joinTables, self.damage) = (assignments, tables, found)
+        if let obstacle = step.obstacleToKeepingKeys { throw .needsCopy(obstacle) }
+        var builder = InPlaceBuilder(
+            step, source: source, schema: schema, destination: destination, shape: shape, keptPart: keptPart)
+        try builder.build()
+        (moves, operations) = (builder.moves, builder.operations)
+        fills = TableFills(noneFrom: source)
     }
 
-    /// The source of a join table's rows, or nil if the destination has no table of this name.
-    package func joinTable(_ name: String?) -> JoinTableFill? { joinTables.first { $0.table.name == name } }
+    /// The statements of a step in place, in execution order.
+    package var statements: [ProgramStatement] { operations.compactMap(\.statement) }
 
-    /// The foreign keys that a mapping writes with its rows.
-    package func inline(
-        of mapping: ResolvedEntityMapping
-    ) -> [(assignment: RelationshipAssignment, contribution: RelationshipContribution)] {
-        relationships.flatMap { assignment in
-            assignment.contributions
-                .filter { $0.isInline && $0.mapping.position == mapping.position }
-                .map { (assignment, $0) }
+    /// Operations of a step in place that follow when all tables are filled: they make triggers and the app's views.
+    package var closing: [StepOperation] { operations.filter(\.isClosing) }
+
+    /// Replaces the statistics of ANALYZE by rows of table, index and numbers, before the version is written.
+    package mutating func setStatistics(_ rows: [[String?]]) {
+        let reason = "results of ANALYZE for tables and indexes that were not recreated"
+        var statements = [ProgramStatement("DELETE FROM sqlite_stat1", .schema, reason: reason)]
+        for row in rows {
+            var values = Parameters()
+            let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
+            statements.append(
+                ProgramStatement(
+                    "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
+                    values: values, .schema, reason: reason))
         }
-    }
-
-    /// Positions of the mappings whose objects may keep their keys in the table of a root entity.
-    package func keepers(inTableOf root: String) -> [Int] { keepers[root] ?? [] }
-
-    /// Whether any mapping stores associations of source objects with new objects.
-    package var storesAssociations: Bool { keys.contains { $0.association != .none } }
-}
-
-/// The source of the keys of one entity mapping's objects, and the storage of its associations.
-package struct KeyRule: Sendable, Equatable {
-    package enum Association: String, Sendable {
-        /// The new key follows from the source key, or nothing looks it up.
-        case none
-        case stored
-        /// Stored, and only read as a whole.
-        case readAtOnce
-    }
-
-    package let isKept: Bool
-    /// Positions of the mappings that give new keys in the same table before this one, in their order.
-    package let earlierMakers: [Int]
-    /// Names of the mappings whose new keys this mapping counts while it writes its rows.
-    package let counted: [String]
-    package let association: Association
-
-    /// By the position of the entity mapping.
-    static func all(
-        _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
-    ) -> [KeyRule] {
-        let resolved = step.resolved
-        let counting = CountedKeys(step)
-        let stored = associated(resolved, assignments)
-        let contributions = assignments.flatMap(\.contributions)
-        return resolved.entityMappings.map { mapping in
-            let counted = contributions.filter { $0.isCounted && $0.mapping.position == mapping.position }
-            let isAtOnce = !resolved.hasPolicies && isReadAtOnce(mapping, assignments, tables)
-            return KeyRule(
-                isKept: mapping.keepsPrimaryKey,
-                earlierMakers: counting.earlierMakers(than: mapping).map(\.position),
-                counted: Set(counted.flatMap(\.rule.mappings)).sorted(),
-                association: stored.contains(mapping.position) ? isAtOnce ? .readAtOnce : .stored : .none)
-        }
-    }
-
-    /// Positions of the mappings whose associations other work looks up.
-    private static func associated(_ step: ResolvedStep, _ assignments: [RelationshipAssignment]) -> Set<Int> {
-        let mappings = MappingsByName(step)
-        var associated: Set<Int> = []
-        if step.hasPolicies {
-            // A policy may look up the objects of any mapping.
-            associated = Set(step.entityMappings.filter { !$0.keepsPrimaryKey }.map(\.position))
-        }
-        for contribution in assignments.flatMap(\.contributions) {
-            for name in contribution.isCounted ? [] : contribution.rule.mappings {
-                if let other = mappings[name], !other.keepsPrimaryKey { associated.insert(other.position) }
-            }
-            if !contribution.isInline, !contribution.mapping.keepsPrimaryKey {
-                associated.insert(contribution.mapping.position)
-            }
-        }
-        return associated
-    }
-
-    private static func isReadAtOnce(
-        _ other: ResolvedEntityMapping, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
-    ) -> Bool {
-        assignments.allSatisfy { assignment in
-            let isSorted = tables.contains { $0.table.name == assignment.joinTable && $0.order == .sorted }
-            return assignment.contributions.allSatisfy { contribution in
-                guard contribution.rule.mappings.contains(other.name), !contribution.isCounted else {
-                    return contribution.isInline || contribution.mapping.position != other.position
-                }
-                return isSorted && contribution.isOwnAssociation(of: other)
-            }
-        }
-    }
-}
-
-extension RelationshipAssignment {
-    /// Sets the keys that rows copy unchanged from the source.
-    fileprivate mutating func passOnKeys(_ step: ResolvedStep, _ source: StoreLayout, _ damage: LinkDamage) {
-        guard case .foreignKey(_, _, let entityColumn, _) = storage else { return }
-        for index in contributions.indices {
-            let (mapping, rule) = (contributions[index].mapping, contributions[index].rule)
-            guard contributions[index].isInline, let origin = contributions[index].origin,
-                case .foreignKey(_, let column, _, _) = origin.storage,
-                damage.isDangling(origin.relationship, of: mapping.source) == false,
-                // Of several target mappings only the row tells the entity.
-                entityColumn == nil || rule.mappings.count == 1,
-                rule.keepsEveryTarget(of: origin.relationship, step, source.model)
-            else { continue }
-            contributions[index].key = .column(column)
-        }
-    }
-}
-
-/// The link damage, found by a scan, of the relationships that a step carries over.
-package struct LinkDamage: Sendable, Equatable {
-    /// Damage that the step repairs and counts.
-    package let carried: [StoreDamage]
-    let dangling: Set<PropertyKey>
-    private let model: ManagedObjectModel
-
-    private static let kinds: Set<DamageKind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
-
-    init(_ damage: [StoreDamage], of assignments: [RelationshipAssignment], in model: ManagedObjectModel) {
-        self.model = model
-        let found = Dictionary(
-            grouping: damage.filter { Self.kinds.contains($0.kind) },
-            by: { PropertyKey($0.entity, $0.property ?? "") })
-        dangling = Set(found.filter { $0.value.contains { $0.kind == .danglingKey } }.keys)
-        var keys: Set<PropertyKey> = []
-        for contribution in assignments.flatMap(\.contributions) {
-            guard let origin = contribution.origin else { continue }
-            keys.formUnion(Self.keys(of: origin.relationship, in: contribution.mapping.source, model))
-        }
-        carried = keys.sorted().flatMap { found[$0] ?? [] }
-    }
-
-    /// Whether a relationship that an entity mapping carries over, or its inverse, has a kind of damage.
-    package func has(_ kind: DamageKind, _ relationship: Relationship, of entity: String) -> Bool {
-        let keys = Self.keys(of: relationship, in: entity, model)
-        return carried.contains { damage in
-            damage.kind == kind && keys.contains(PropertyKey(damage.entity, damage.property ?? ""))
-        }
-    }
-
-    /// Whether every key of a relationship leads to an object of its entity.
-    package func isSound(_ name: String, of entity: String) -> Bool {
-        guard let relationship = model.relationship(name, of: entity) else { return false }
-        return dangling.isDisjoint(with: Self.keys(of: relationship, in: entity, model))
-    }
-
-    /// Whether a scan reports dangling keys of the relationship itself, not of its inverse.
-    func isDangling(_ relationship: Relationship, of entity: String) -> Bool? {
-        Self.keys(of: relationship, in: entity, model).first.map(dangling.contains)
-    }
-
-    private static func keys(
-        of relationship: Relationship, in entity: String, _ model: ManagedObjectModel
-    ) -> [PropertyKey] {
-        [model.key(of: relationship.name, in: entity), model.inverseKey(of: relationship)].compactMap { $0 }
+        let place = operations.firstIndex { $0.work == .version } ?? operations.endIndex
+        operations.insert(contentsOf: statements.map(StepOperation.init(inPlace:)), at: place)
     }
 }

@@ -49,7 +49,7 @@ package struct GatheredLinks {
             return OrderKeys.settled(
                 stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
         }
-        let filling = step.program.relationships.filter { $0.joinTable == table.name }
+        let filling = step.program.fills.relationships.filter { $0.joinTable == table.name }
         let isCopied = filling.allSatisfy { assignment in
             guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
             return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }

@@ -30,7 +30,7 @@ extension StepSQL {
 
     private func keptKeys(inTableOf entity: String) throws(FerryError) -> [String] {
         var (numbers, tables): (Set<Int64>, Set<String>) = ([], [])
-        for keeper in program.keepers(inTableOf: destination.model.root(of: entity)) {
+        for keeper in program.fills.keepers(inTableOf: destination.model.root(of: entity)) {
             let mapping = plan.resolved.entityMappings[keeper]
             if let number = source.number(of: source.model.root(of: mapping.source)) { numbers.insert(number) }
             tables.insert(try sourceTable(of: mapping))

@@ -31,7 +31,7 @@ package struct LinkStatements {
         let text: String
         switch assignment.storage {
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            if let fill = step.program.joinTable(table), fill.order == .gathered {
+            if let fill = step.program.fills.joinTable(table), fill.order == .gathered {
                 text = gatheredRows(pairs, of: fill.table, own: own, &parameters)
             } else {
                 let comesFirst = step.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
@@ -151,7 +151,7 @@ package struct LinkStatements {
         for case .key(let name) in steps {
             expansion = try scope.expand(
                 name, from: expansion.object,
-                isSound: step.program.damage.isSound(name, of: expansion.object.entity))
+                isSound: step.program.fills.damage.isSound(name, of: expansion.object.entity))
         }
         return expansion
     }

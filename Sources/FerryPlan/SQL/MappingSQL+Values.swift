@@ -24,7 +24,7 @@ extension MappingSQL {
     package func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
         var values: [String] = []
         for name in mapping.unique {
-            let column = step.program.columns[mapping.position].first { $0.attribute.name == name }
+            let column = step.program.fills.columns[mapping.position].first { $0.attribute.name == name }
             values.append(
                 try column.map { column throws(FerryError) in try value(of: column.source, in: &scope).sql } ?? "NULL")
         }

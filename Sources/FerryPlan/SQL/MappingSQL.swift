@@ -112,7 +112,7 @@ package struct MappingSQL {
         }
         let start = try scope.follow(Array(names.dropLast()), from: scope.source)
         let element = try scope.expand(
-            last, from: start, isSound: step.program.damage.isSound(last, of: start.entity))
+            last, from: start, isSound: step.program.fills.damage.isSound(last, of: start.entity))
         scope.bind(iteration.variable, to: element.object)
         scope.elementOrder = element.order
         scope.elementKey = element.object.key
@@ -123,10 +123,10 @@ package struct MappingSQL {
     /// The destination columns that the mapping sets, with the SQL of their values.
     package func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
         var columns: [(column: String, value: ColumnValue)] = []
-        for column in step.program.columns[mapping.position] {
+        for column in step.program.fills.columns[mapping.position] {
             columns.append((column.name, try value(of: column.source, in: &scope)))
         }
-        for (assignment, contribution) in step.program.inline(of: mapping) {
+        for (assignment, contribution) in step.program.fills.inline(of: mapping) {
             columns += try keys(of: assignment, contribution, in: &scope)
         }
         return columns

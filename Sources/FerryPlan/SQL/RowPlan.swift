@@ -64,7 +64,7 @@ package struct RowPlan {
         }
         var columns: [DestinationColumn] = []
         var ahead: [Int: RowEvaluator] = [:]
-        for column in step.program.columns[mapping.position] {
+        for column in step.program.fills.columns[mapping.position] {
             let value = try sql.rowValue(of: column.source, in: &scope, now: now)
             if mayMiss, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this one is for the reader's.
@@ -74,7 +74,7 @@ package struct RowPlan {
             }
             columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
-        for (assignment, contribution) in step.program.inline(of: mapping) {
+        for (assignment, contribution) in step.program.fills.inline(of: mapping) {
             for (column, value) in try sql.keys(of: assignment, contribution, in: &scope) {
                 columns.append(DestinationColumn(name: column, value: .column(scope.select(value.sql))))
             }

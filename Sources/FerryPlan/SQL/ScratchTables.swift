@@ -32,7 +32,7 @@ package enum ScratchTables {
     /// Lookups and the tables of policies, which no other statement reads, are made by the engine.
     package static func creation(for program: StepProgram, of step: ResolvedStep) -> [String] {
         var statements: [String] = []
-        for (mapping, key) in zip(step.entityMappings, program.keys) where key.association != .none {
+        for (mapping, key) in zip(step.entityMappings, program.fills.keys) where key.association != .none {
             statements.append(
                 "CREATE TABLE \(association(of: mapping)) "
                     + associationColumns(of: mapping, isReadAtOnce: key.association == .readAtOnce))
@@ -40,7 +40,7 @@ package enum ScratchTables {
             statements.append(
                 "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
         }
-        for table in program.joinTables.filter({ $0.order == .gathered }).map(\.table) {
+        for table in program.fills.joinTables.filter({ $0.order == .gathered }).map(\.table) {
             statements.append(
                 "CREATE TABLE \(links(of: table)) "
                     + "(first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")

@@ -40,7 +40,7 @@ package struct SettlingStatements {
     /// The rules of the other side, for other entity mappings.
     private var contributionsOfInverse: [RelationshipContribution] {
         guard let inverse = step.destination.model.inverse(of: assignment.relationship) else { return [] }
-        let others = step.program.relationships.filter { other in
+        let others = step.program.fills.relationships.filter { other in
             other.relationship == inverse
                 && step.destination.model.isKind(
                     other.declared.entity, of: assignment.relationship.destinationEntity)
@@ -52,7 +52,7 @@ package struct SettlingStatements {
     private func missingPositions() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
-            return step.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
+            return step.program.fills.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
         }
         guard isDamaged, !step.hasPolicies else { return [] }
         switch assignment.storage {
@@ -93,7 +93,7 @@ package struct SettlingStatements {
         return assignment.contributions.compactMap { contribution in
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping),
-                step.program.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
+                step.program.fills.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
                 case .foreignKey(let table, let column, _, _)? = step.source.storage(
                     of: inverse, in: relationship.destinationEntity)

@@ -26,7 +26,7 @@ extension StepSQL {
     package func statements(
         of operation: StepOperation, policies: PolicyEvidence = PolicyEvidence()
     ) throws(FerryError) -> [ProgramStatement] {
-        let relationships = program.relationships
+        let relationships = program.fills.relationships
         switch operation.work {
         case .rows(let positions):
             var statements: [ProgramStatement] = []
@@ -59,8 +59,8 @@ extension StepSQL {
         case .highestKeys: return try highestKeys()
         case .derived(let value): return [ProgramStatement(value.update, .chunks(over: "main.\(value.table)"))]
         case .trigger(let trigger): return [ProgramStatement(trigger.sql, .schema)]
-        case .closing(let statement): return [statement]
-        case .policies, .appObjects: return []
+        case .statement(let statement), .closing(let statement): return [statement]
+        case .policies, .appObjects, .version: return []
         }
     }
 
@@ -71,14 +71,14 @@ extension StepSQL {
             positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
         case .copyLinks(let table, _), .fillGathered(let table): table.name
         case .linkAtOnce(let place), .link(let place, _), .settle(let place):
-            program.relationships[place].declared.title
+            program.fills.relationships[place].declared.title
         case .positions(let key, _, _, _): key.title
         case .index(let index): index.name
         case .rTree(let tree): tree.name
         case .derived(let value): value.attribute.title
-        case .closing(let statement): statement.reason
+        case .statement(let statement), .closing(let statement): statement.reason
         case .trigger(let trigger): trigger.name
-        case .policies, .highestKeys, .appObjects: nil
+        case .policies, .highestKeys, .appObjects, .version: nil
         }
     }
 
@@ -101,7 +101,9 @@ extension StepSQL {
 
     /// Whether an index is made with the join table that is copied into it.
     private func isCopied(_ index: IndexDefinition) -> Bool {
-        program.joinTables.contains { joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index == index }
+        program.fills.joinTables.contains {
+            joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index == index
+        }
     }
 
     // MARK: Rows
@@ -111,7 +113,7 @@ extension StepSQL {
         let plans = plan.partitions.flatMap(\.entityMappings)
         guard let plan = plans.first(where: { $0.mapping.position == position }) else { return [] }
         let (mapping, sql) = (plan.mapping, MappingSQL(plan.mapping, in: self))
-        let isAssociated = program.keys[position].association != .none
+        let isAssociated = program.fills.keys[position].association != .none
         let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
         if mapping.policy == nil, plan.executor == .set {
             guard mapping.unique.isEmpty else {

@@ -40,13 +40,19 @@ package struct StepStatements: Sendable {
 
     // MARK: In place
 
-    /// Adds statements of a step in place, each under its reason.
-    package mutating func add(_ statements: [ProgramStatement]) {
-        for statement in statements { add([statement], .rows, statement.reason) }
+    /// Adds the operations of a step in place, each statement under its reason.
+    package mutating func add(_ operations: [StepOperation], hasModel: Bool) {
+        for operation in operations {
+            if let statement = operation.statement {
+                add([statement], .rows, statement.reason)
+            } else {
+                addVersion(hasModel: hasModel, .rows)
+            }
+        }
     }
 
     /// Adds the statements that write the version and the model of the new store.
-    package mutating func addMetadata(hasModel: Bool, _ phase: Phase?) {
+    package mutating func addVersion(hasModel: Bool, _ phase: Phase?) {
         add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
     }
 
@@ -102,7 +108,8 @@ extension StepSQL {
         case .appObjects: "objects of the app, history and CloudKit records"
         case .derived: "derived values of \(subject)"
         case .trigger: "triggers"
-        case .closing(let statement): statement.reason ?? ""
+        case .statement, .closing: subject
+        case .version: "the store's version"
         }
     }
 }

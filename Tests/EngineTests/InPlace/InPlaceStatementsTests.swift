@@ -105,10 +105,10 @@ struct InPlaceStatementsTests {
         #expect(
             try store.integer("SELECT count(*) FROM ZVOLUME INDEXED BY ZVOLUME_ZWRITER_INDEX WHERE ZWRITER = 1") == 500)
         let source = try StoreLayout.canonical(for: Self.before)
-        let plan = try InPlacePlan(
-            step.step.resolved, source: source, schema: InPlaceSchema(of: source),
+        let plan = try StepProgram(
+            inPlace: step.step.resolved, source: source, schema: InPlaceSchema(of: source),
             destination: StoreLayout.canonical(for: after))
-        #expect(plan.touched.isEmpty)
+        #expect(plan.moves.touched.isEmpty)
         #expect(
             !plan.statements.contains { $0.sql.text.hasPrefix("CREATE INDEX") || $0.sql.text.hasPrefix("DROP INDEX") })
     }
@@ -118,14 +118,14 @@ struct InPlaceStatementsTests {
         let source = try StoreLayout.canonical(for: Self.before)
         let destination = try StoreLayout.canonical(for: Self.after)
         let step = try InPlaceStep.plan(Self.before, Self.after).resolved
-        let plan = try InPlacePlan(
-            step, source: source, schema: InPlaceSchema(of: source), destination: destination)
+        let plan = try StepProgram(
+            inPlace: step, source: source, schema: InPlaceSchema(of: source), destination: destination)
         #expect(plan.statements.allSatisfy { $0.reason?.isEmpty == false })
         #expect(
             plan.statements.map(\.sql.text).filter { !$0.contains("Z_PRIMARYKEY") } == [
                 "ALTER TABLE ZBOOK RENAME COLUMN ZTITLE TO ZHEADING", "ALTER TABLE ZBOOK ADD COLUMN ZNOTE VARCHAR",
             ])
-        #expect(plan.touched.isEmpty)
+        #expect(plan.moves.touched.isEmpty)
     }
 
     @Test("A user's mapping model, and a step that is only partly inferred, need a copy")

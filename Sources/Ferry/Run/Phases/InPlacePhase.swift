@@ -33,7 +33,7 @@ struct InPlacePhase: MigrationPhase {
         let isVerified = isSound && call.verifiesBeforeCommit(planned)
         let usesLog = seen.store.usesWriteAheadLog && planned.writesRows
         let writesMuch =
-            try usesLog && call.writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
+            try usesLog && call.writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.inPlace)
         if usesLog && (isVerified || writesMuch) {
             // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
@@ -84,7 +84,7 @@ struct InPlacePhase: MigrationPhase {
         do {
             try InPlaceRun.run(
                 plan.steps, on: connection, options: options, checks: options.checksInPlace,
-                found: planned.statements?.whole,
+                found: planned.inPlace?.whole,
                 beforeCommit: { reports in
                     addSteps(plan, reports)
                     if isVerified { return }

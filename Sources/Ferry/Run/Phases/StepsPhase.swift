@@ -145,7 +145,7 @@ struct StepsPhase: MigrationPhase {
     private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
         guard try files.exists(previous) else { return false }
         let connection = try Connection(path: previous, mode: .immutable)
-        return try call.writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
+        return try call.writesMuch([step], on: connection, ProgramInPlace(step, dropping: []) { connection })
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.

@@ -1,19 +1,13 @@
 package import FerryBase
-package import FerryMapping
+internal import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// The statements that migrate a store within itself, in order.
-///
-/// Does no I/O. The engine writes metadata and the cached model before ``closing``.
-package struct InPlacePlan: Sendable, Equatable {
-    /// The source of each table of the new version and of its columns.
+/// What becomes of a store's tables in place: the source of each table of the new version, and what is written.
+package struct TableMoves: Sendable, Equatable {
+    /// With the source of each column.
     var tables: [TableMove] = []
     var joinTables: [JoinMove] = []
-    /// All statements up to the indexes of the new version.
-    package internal(set) var statements: [ProgramStatement] = []
-    /// Triggers and the app's views, created after the last row is written.
-    package internal(set) var closing: [ProgramStatement] = []
     /// Tables of the new version whose rows are written, by their new names.
     package internal(set) var touched: Set<String> = []
     /// Tables beside those of the model, history for example, whose rows are written.
@@ -25,26 +19,6 @@ package struct InPlacePlan: Sendable, Equatable {
         package let entity: String
         package let sql: String
     }
-
-    /// Plans a step of inferred mappings.
-    ///
-    /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
-    /// leaves another one. `keptPart`: the statements are those of this part of a copy step, whose other tables they
-    /// leave empty, with neither the indexes nor the app's views and triggers.
-    ///
-    /// - Throws: ``InPlaceObstacle``.
-    package init(
-        _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape? = nil, keptPart: KeptPart? = nil
-    ) throws(InPlaceObstacle) {
-        try Self.check(step)
-        var builder = InPlaceBuilder(
-            step, source: source, schema: schema, destination: destination, shape: shape, keptPart: keptPart)
-        try builder.build()
-        self = builder.plan
-    }
-
-    init() {}
 
     /// The names of leftovers of earlier versions that no longer exist after the step.
     package func leftBehind(
@@ -91,27 +65,6 @@ package struct InPlacePlan: Sendable, Equatable {
     }
 
     var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
-
-    /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
-    package mutating func setStatistics(_ rows: [[String?]]) {
-        let reason = "results of ANALYZE for tables and indexes that were not recreated"
-        statements.append(ProgramStatement("DELETE FROM sqlite_stat1", .schema, reason: reason))
-        for row in rows {
-            var values = Parameters()
-            let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
-            statements.append(
-                ProgramStatement(
-                    "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
-                    values: values, .schema, reason: reason))
-        }
-    }
-
-    private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {
-        for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
-            throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
-        }
-        if let obstacle = step.obstacleToKeepingKeys { throw .needsCopy(obstacle) }
-    }
 }
 
 /// A table of the store that is altered and may be renamed.
@@ -242,7 +195,7 @@ package struct InPlaceComputations: Sendable {
     }
 }
 
-extension InPlacePlan {
+extension TableMoves {
     /// The computed values, in the order of the entity mappings.
     package var computations: [InPlaceComputations] {
         tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }

@@ -2,11 +2,11 @@ package import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-extension InPlacePlan {
-    /// The plan as text that changes only with the plan, for tests and for reading.
-    package func text(of step: ResolvedStep) -> String {
+extension StepProgram {
+    /// A program in place as text that changes only with it, for tests and for reading.
+    package func textInPlace(of step: ResolvedStep) -> String {
         var lines = ["tables"]
-        for move in tables {
+        for move in moves.tables {
             lines.append("  \(move.destination.name): \(move.text)")
             for rows in move.rows {
                 lines.append(
@@ -17,13 +17,13 @@ extension InPlacePlan {
                 }
             }
         }
-        if !joinTables.isEmpty { lines.append("join tables") }
-        lines += joinTables.map { "  \($0.destination.name): \($0.text)" }
-        if !droppedHistory.isEmpty { lines.append("dropped history") }
-        lines += droppedHistory.map { "  \($0.entity): \($0.sql)" }
-        lines += ["statements"] + statements.map(\.text)
-        if !closing.isEmpty { lines += ["closing"] + closing.map(\.text) }
-        return (lines + ["written"] + touched.sorted().map { "  \($0)" }).joined(separator: "\n") + "\n"
+        if !moves.joinTables.isEmpty { lines.append("join tables") }
+        lines += moves.joinTables.map { "  \($0.destination.name): \($0.text)" }
+        if !moves.droppedHistory.isEmpty { lines.append("dropped history") }
+        lines += moves.droppedHistory.map { "  \($0.entity): \($0.sql)" }
+        lines += ["statements"] + operations.filter { !$0.isClosing }.compactMap(\.statement?.text)
+        if !closing.isEmpty { lines += ["closing"] + closing.compactMap(\.statement?.text) }
+        return (lines + ["written"] + moves.touched.sorted().map { "  \($0)" }).joined(separator: "\n") + "\n"
     }
 }
 

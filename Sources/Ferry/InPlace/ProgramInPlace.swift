@@ -2,13 +2,13 @@ internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
 
-/// The statements of the step that begins at the store, found once, since they are the slowest part of a plan through
-/// many versions; opens a connection only to find them.
-final class StatementsInPlace {
+/// The program in place of the step that begins at the store, found once, since it is the slowest part of a plan through
+/// many versions; opens a connection only to find it.
+final class ProgramInPlace {
     private var step: StepPlan
     private let dropping: Set<String>
     private let connection: () throws -> Connection
-    private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?
+    private var found: Result<(program: StepProgram, isWhole: Bool), any Error>?
 
     /// Requires that no other connection changes the store's schema meanwhile.
     init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
@@ -20,22 +20,22 @@ final class StatementsInPlace {
     }
 
     /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.
-    func plan() throws -> InPlacePlan {
+    func program() throws -> StepProgram {
         let result = found ?? Result { try planning().find() }
         found = result
         // The parts of a step through many versions hold some MiB.
         if whole != nil { step.parts = [] }
-        return try result.get().statements
+        return try result.get().program
     }
 
-    /// The statements found, if the run uses them unchanged; nil if none were planned.
-    var whole: InPlacePlan? {
+    /// The program found, if it is the one that runs; nil if none was planned.
+    var whole: StepProgram? {
         guard case .success(let found)? = found, found.isWhole else { return nil }
-        return found.statements
+        return found.program
     }
 
     /// The reason why rows of unknown entities cannot stay in their table; nil if they can, or if there are none.
     func refusalToKeepUnknownEntities() throws -> FerryError? {
-        try planning().refusalToKeepUnknownEntities(by: plan())
+        try planning().refusalToKeepUnknownEntities(by: program())
     }
 }
