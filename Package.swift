@@ -73,7 +73,7 @@ let package = Package(
         room("FerryExpression", over: ["FerryBase", "FerryModel"]),
         room("FerryMapping", over: ["FerryBase", "FerryModel", "FerryExpression"]),
         room("FerryStore", over: ["FerryBase", "FerrySQLite", "FerryModel", "CZlib"]),
-        room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
+        room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
         room("FerrySnapshot", over: ["FerryBase", "FerrySQLite", "CZlib", zstandard]),
         room("FerryPlan", over: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
         room(
@@ -104,6 +104,10 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
+        // Random models and mappings, for tests and benchmarks.
+        .target(
+            name: "RandomModels", dependencies: ["FerryModel", "FerryMapping", "FerryGenerate"],
+            path: "Tests/RandomModels", swiftSettings: house),
         tests("BaseTests", of: ["FerryBase", "CHash"]),
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite", "CDatabase"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
@@ -122,7 +126,7 @@ let package = Package(
             "EngineTests",
             of: [
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
-                "FerryGenerate", "FerryEngine", "FerryVerify",
+                "FerryGenerate", "FerryEngine", "FerryVerify", "RandomModels",
             ]),
         tests(
             "VerifyTests",
@@ -134,7 +138,7 @@ let package = Package(
             "MigratorTests",
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
-                "FerrySnapshot", "FerryEngine", "FerryVerify",
+                "FerrySnapshot", "FerryEngine", "FerryVerify", "RandomModels",
             ], excluding: ["Runs"]),
         tests(
             "CaseTests",
@@ -171,7 +175,7 @@ let package = Package(
             name: "FerryBench",
             dependencies: [
                 "BenchmarkHarness", "CFloor", "Ferry", "FerryCommand", "FerryBase", "FerrySQLite", "FerryModel",
-                "FerryMapping", "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine",
+                "FerryMapping", "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine", "RandomModels",
             ],
             path: "Benchmarks/FerryBench", swiftSettings: house),
         tests("BenchmarkTests", of: ["BenchmarkHarness", "FerryBase"]),

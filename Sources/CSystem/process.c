@@ -145,21 +145,18 @@ size_t ferry_stack_left(void) {
     return here > stack_end ? here - stack_end : 0;
 }
 
-char **ferry_environment(void) {
-#ifdef __APPLE__
-    // A library on Darwin may not use `environ`.
-    return *_NSGetEnviron();
-#else
-    return environ;
-#endif
-}
-
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other) {
 #if defined(__APPLE__) && !TARGET_OS_OSX
     // iOS apps may not start programs, and Ferry's library does not.
     (void)child, (void)program, (void)arguments, (void)descriptor, (void)target, (void)other;
     return ENOSYS;
 #else
+#ifdef __APPLE__
+    // A library on Darwin may not use `environ`.
+    char **environment = *_NSGetEnviron();
+#else
+    char **environment = environ;
+#endif
     posix_spawn_file_actions_t actions;
     int code = posix_spawn_file_actions_init(&actions);
     if (code != 0) return code;
@@ -168,7 +165,7 @@ int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int 
         if (code == 0) code = posix_spawn_file_actions_addclose(&actions, other);
         if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
     }
-    if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, ferry_environment());
+    if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     return code;
 #endif

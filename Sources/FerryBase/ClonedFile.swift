@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// A file that is cloned while SQLite has it open.
+/// A file that is cloned, also while SQLite has it open.
 ///
 /// Closing any descriptor of a file drops the process's locks on it, those of SQLite's connections, too. So the
 /// descriptor stays open as long as the object, which must outlive the connections.

@@ -130,21 +130,12 @@ package struct OutputFile: ~Copyable {
         offset = size
     }
 
-    /// Writes bytes at any offset; the next sequential write is where it was.
+    /// Writes bytes at any offset; the next sequential write is at the file's end.
     package mutating func overwrite(_ bytes: UnsafeRawBufferPointer, at place: Int64) throws(FerryError) {
         let end = offset
         offset = place
-        defer { offset = end }
+        defer { offset = max(end, offset) }
         try write(bytes)
-    }
-
-    /// Extends the file by zero bytes, unless it is longer already; the next write starts at its new end.
-    package mutating func extend(to size: Int64) throws(FerryError) {
-        let descriptor = descriptor
-        let now = try files.perform("access \(path)") { () throws(SystemError) in
-            try FileAttributes(descriptor: descriptor).size
-        }
-        if now < size { try truncate(to: size) }
     }
 
     package mutating func sync() throws(FerryError) {

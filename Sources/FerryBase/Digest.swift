@@ -57,6 +57,12 @@ extension Sequence<UInt8> {
         }
         return text
     }
+
+    /// 16 bytes as the text of a UUID, in upper case.
+    package var uuidText: String {
+        let digits = Array(hexadecimal.uppercased())
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
 }
 
 /// SipHash-2-4 with a result of 128 bits, over whole words: a keyed hash for tests of equality.

@@ -69,33 +69,26 @@ extension FileLayer {
     ///
     /// Works by path and opens neither file, so it is safe on open databases. Skips an owner that this process may not
     /// set, and extended attributes that the volume rejects or that only the system sets.
-    ///
-    /// - Returns: The skipped items, as words for a report.
-    @discardableResult
-    package func copyMetadata(from path: String, to destination: String) throws(FerryError) -> [String] {
+    package func copyMetadata(from path: String, to destination: String) throws(FerryError) {
         let source = try attributes(path)
         let now = try attributes(destination)
-        var left: [String] = []
         if source.owner != now.owner || source.group != now.group {
-            let changed = try succeeds {
+            try ifAllowed {
                 () throws(FerryError) in
                 try call("set the owner of \(destination)") {
                     chown(destination, uid_t(source.owner), gid_t(source.group))
                 }
             }
-            if !changed { left.append("owner") }
         }
         for name in try extendedAttributeNames(of: path) {
-            let copied = try succeeds {
+            try ifAllowed {
                 () throws(FerryError) in
                 guard let value = try extendedAttribute(name, of: path) else { return }
                 try setExtendedAttribute(name, of: destination, to: value)
             }
-            if !copied { left.append(name) }
         }
         // Last, because a change of the owner clears the set-user and set-group bits.
         try setMode(source.mode, of: destination)
-        return left
     }
 
     package func setMode(_ mode: UInt32, of path: String) throws(FerryError) {
@@ -147,14 +140,12 @@ extension FileLayer {
         }
     }
 
-    /// Runs the body; false if the system denies or does not support the operation.
-    private func succeeds(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
+    /// Runs the body; does nothing if the system denies or does not support the operation.
+    private func ifAllowed(_ body: () throws(FerryError) -> Void) throws(FerryError) {
         do throws(FerryError) {
             try body()
-            return true
         } catch {
             guard let cause = error.systemError, cause.isDenied || cause.isUnsupported else { throw error }
-            return false
         }
     }
 }

@@ -1,13 +1,6 @@
 internal import CSystem
 
 extension FileLayer {
-    package enum CopyMethod: String, Sendable {
-        /// Copy-on-write: the files share blocks until one of them changes.
-        case reflink
-        case hardLink
-        case bytes
-    }
-
     /// The size of the longest file that is read whole, unless a caller says otherwise.
     package static let longestText = 16 << 20
 
@@ -39,30 +32,28 @@ extension FileLayer {
         try syncFolder(Self.parent(of: path))
     }
 
-    /// Copies a file by the cheapest method that the volumes support, and returns the method.
+    /// Copies a file by the cheapest method that the volumes support.
     ///
     /// The copy gets its final name when its content is whole and durable; the name is durable after a sync of its
     /// folder. A killed call leaves a file with another name (``removeUnfinishedCopies(in:)``). With `allowsLink` the
     /// copy may be a hard link, for content that never changes. Unless `isReplacing`, the destination must not exist.
     ///
     /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`; the destination is unchanged then.
-    @discardableResult
     package func copy(
         _ path: String, to destination: String, allowsLink: Bool = false, isReplacing: Bool = false
-    ) throws(FerryError) -> CopyMethod {
+    ) throws(FerryError) {
         let source = try attributes(path)
         guard source.isRegularFile else { throw Self.notRegular(path) }
         if let there = try attributesIfPresent(destination) {
             guard isReplacing else { throw FerryError("create \(destination)", .existing) }
             // A rename between two names of one file does nothing.
-            if there.isSameFile(as: source) { return .hardLink }
+            if there.isSameFile(as: source) { return }
         }
         let aside = destination + Self.unfinishedCopy
         try removeIfPresent(aside)
         do throws(FerryError) {
-            let method = try copyContent(path, to: aside, mode: source.mode, allowsLink: allowsLink)
+            try copyContent(path, to: aside, mode: source.mode, allowsLink: allowsLink)
             if isReplacing { try rename(aside, to: destination) } else { try renameToFree(aside, to: destination) }
-            return method
         } catch {
             // A failed cleanup must not hide the first error.
             do { _ = try removeIfPresent(aside) } catch _ {}
@@ -82,21 +73,14 @@ extension FileLayer {
 
     private func copyContent(
         _ path: String, to destination: String, mode: UInt32, allowsLink: Bool
-    ) throws(FerryError) -> CopyMethod {
+    ) throws(FerryError) {
         if faults?.hasLinks != false {
-            do throws(FerryError) {
-                try reflink(path, to: destination, mode: mode)
-                try syncFile(destination)
-                return .reflink
-            } catch {
-                // A failure by the fault plan, or one that the next method would meet too.
-                guard error.systemError?.meansUnsupported == true else { throw error }
-            }
+            if try ClonedFile(path, files: self).clone(to: destination, mode: mode) { return try syncFile(destination) }
             if allowsLink {
                 do throws(FerryError) {
-                    try link(path, to: destination)
-                    return .hardLink
+                    return try link(path, to: destination)
                 } catch {
+                    // A failure by the fault plan, or one that the next method would meet too.
                     guard error.systemError?.meansUnsupported == true else { throw error }
                 }
             }
@@ -115,7 +99,6 @@ extension FileLayer {
         }
         try output.sync()
         try output.close()
-        return .bytes
     }
 
     /// Renames a file to a name that must not exist.
@@ -126,12 +109,6 @@ extension FileLayer {
         if try exists(destination) { throw FerryError("rename \(path) to \(destination)", .existing) }
         try call("rename \(path) to \(destination) (which must not exist)", telling: .renames(path, to: destination)) {
             ferry_rename_to_free(path, destination)
-        }
-    }
-
-    private func reflink(_ path: String, to destination: String, mode: UInt32) throws(FerryError) {
-        try call("clone \(path) to \(destination)", telling: .cloned(path, to: destination)) {
-            ferry_reflink(path, destination, mode_t(mode))
         }
     }
 }

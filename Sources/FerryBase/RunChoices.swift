@@ -40,3 +40,17 @@ public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, Custom
     /// Swift, row by row.
     public static let row = Self(rawValue: "row")
 }
+
+/// A version of a chain for which `ChainChoice.next` chooses the next one.
+public struct VersionQuestion: Sendable, Hashable {
+    /// The version that the chain has reached.
+    public var version: String
+    /// The version that the migration leads to.
+    public var target: String
+    /// Versions to which a mapping model leads, and the next one in version order; other versions may be returned too.
+    public var candidates: [String]
+
+    package init(version: String, target: String, candidates: [String]) {
+        (self.version, self.target, self.candidates) = (version, target, candidates)
+    }
+}

@@ -46,12 +46,10 @@ package struct StepRun {
     private func runHere() throws -> StepReport {
         var opened: StepContext?
         do {
-            let destination = RunDatabase(run: self)
-            let (context, resumed) = try destination.open()
+            let (context, resumed) = try RunDatabase(run: self).open()
             opened = context
             var report = StepReport()
             report.resumed = resumed
-            defer { withExtendedLifetime(destination) {} }
             var operations = try StepOperations(context, policies: policies)
             try operations.run(report: &report)
             try count(context, into: &report)

@@ -157,6 +157,11 @@ extension Expression {
         case .element(let list, _): [list]
         }
     }
+
+    /// Whether the expression or a part of it, at any depth, meets a condition.
+    package func contains(where isWanted: (Expression) -> Bool) -> Bool {
+        isWanted(self) || parts.contains { $0.contains(where: isWanted) }
+    }
 }
 
 extension Predicate {

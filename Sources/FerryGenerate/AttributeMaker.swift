@@ -7,14 +7,13 @@ struct AttributeMaker {
     let column: String
     let isExternal: Bool
     private let type: AttributeType
-    private let maker: ValueMaker
+    /// Nil for a plausible value of the type.
+    private let maker: ValueMaker?
     private let range: ValueRange
     /// The divisor of the key for values that differ from row to row; 0 if values may repeat.
     private let divisor: Int64
     /// The percentage of empty values.
     private let empty: Int64
-    /// The maker's prefix as UTF-8.
-    private let prefix: [UInt8]
 
     /// `divisor` is the key's divisor for a uniqueness constraint; nil if no constraint has the attribute.
     init(_ key: PropertyKey, _ attribute: Attribute, column: Column, divisor: Int64?, options: GenerationOptions) {
@@ -23,12 +22,8 @@ struct AttributeMaker {
         type = attribute.type
         range = ValueRange(attribute)
         isExternal = attribute.allowsExternalStorage
-        maker = options.values[key] ?? .plausible
+        maker = options.values[key]
         empty = attribute.isOptional && divisor == nil ? options.emptyPercent : 0
-        switch maker {
-        case .numbered(let text), .distinct(let text, _): prefix = Array(text.utf8)
-        default: prefix = []
-        }
     }
 
     /// Binds the value of one row; `buffer` is memory for texts, `files` decides which external values become files.
@@ -36,34 +31,8 @@ struct AttributeMaker {
         to statement: Statement, at index: Int, key: Int64, random: inout SeededRandom, buffer: inout TextBuffer,
         files: inout ExternalFileMaker
     ) throws {
-        switch maker {
-        case .constant(let value): return try statement.bind(value, at: index)
-        case .computed(let make): return try statement.bind(make(key, &random), at: index)
-        default: break
-        }
+        if let maker { return try statement.bind(maker(key, &random), at: index) }
         if empty > 0, random.below(100) < empty { return try statement.bindNull(at: index) }
-        switch maker {
-        case .numbered:
-            buffer.set(prefix, number: key)
-            try buffer.bind(to: statement, at: index)
-        case .distinct(_, let count):
-            buffer.set(prefix, number: random.below(max(1, count)) + 1)
-            try buffer.bind(to: statement, at: index)
-        case .oneOf(let texts):
-            guard !texts.isEmpty else { return try statement.bindNull(at: index) }
-            try statement.bind(texts[Int(random.below(Int64(texts.count)))], at: index)
-        case .integers(let range):
-            let offset = random.below(Int64(clamping: range.count))
-            try statement.bind(range.lowerBound + offset, at: index)
-        case .plausible, .constant, .computed:
-            try bindPlausible(statement, index, key, &random, &buffer, &files)
-        }
-    }
-
-    private func bindPlausible(
-        _ statement: Statement, _ index: Int, _ key: Int64, _ random: inout SeededRandom, _ buffer: inout TextBuffer,
-        _ files: inout ExternalFileMaker
-    ) throws {
         let number = divisor == 0 ? nil : key / divisor
         switch type {
         case .integer16, .integer32, .integer64, .boolean:
@@ -88,7 +57,7 @@ struct AttributeMaker {
         case .uri:
             buffer.set(AttributeMaker.address, number: number ?? random.below(1_000_000))
             try buffer.bind(to: statement, at: index)
-        case .uuid: try statement.bind(UUIDText.bytes(&random), at: index)
+        case .uuid: try statement.bind(random.uuid(), at: index)
         case .binary, .transformable: try bindBytes(statement, index, number, &random, &files)
         case .undefined, .objectID, .composite: try statement.bindNull(at: index)
         }
@@ -105,36 +74,23 @@ struct AttributeMaker {
         if isExternal, let reference = try files.next() { return try statement.bind(reference, at: index) }
         let number = unique ?? random.below(1_000_000)
         // Core Data archives the values of a transformable attribute; an archived text is the simplest such value.
-        let content = type == .transformable ? ArchivedText.bytes("Value \(number)") : Array("Data \(number)".utf8)
+        let content = type == .transformable ? Self.archive(of: "Value \(number)") : Array("Data \(number)".utf8)
         try statement.bind((isExternal ? [0x01] : []) + content, at: index)
     }
 
-    private static let address = Array("https://example.org/".utf8)
-}
-
-package enum ValueMaker: Sendable {
-    /// By the attribute's type.
-    case plausible
-    /// The prefix and the row's primary key: a different text for each row.
-    case numbered(prefix: String)
-    /// The prefix and one of `count` numbers with equal probability.
-    case distinct(prefix: String, count: Int64)
-    case oneOf([String])
-    case integers(ClosedRange<Int64>)
-    case constant(Value)
-    /// The closure's value for the row's primary key and its random numbers.
-    case computed(@Sendable (_ primaryKey: Int64, _ random: inout SeededRandom) -> Value)
-}
-
-/// A keyed archive of one text, as a transformable attribute without a custom transformer stores it.
-enum ArchivedText {
-    static func bytes(_ text: String) -> [UInt8] {
+    /// A keyed archive of one text, as a transformable attribute without a custom transformer stores it.
+    private static func archive(of text: String) -> [UInt8] {
         PropertyTree.dictionary([
             "$archiver": .string("NSKeyedArchiver"), "$version": .integer(100_000),
             "$objects": .array([.string("$null"), .string(text)]), "$top": .dictionary(["root": .uid(1)]),
         ]).binary
     }
+
+    private static let address = Array("https://example.org/".utf8)
 }
+
+/// The value for a row's primary key and its random numbers.
+package typealias ValueMaker = @Sendable (_ primaryKey: Int64, _ random: inout SeededRandom) -> Value
 
 /// The values that an attribute's type and validation allow.
 struct ValueRange {
@@ -173,8 +129,7 @@ struct ValueRange {
         case .integer64: (least, count, capacity) = range(1_000_000_000_000, all: Int64.min / 2...Int64.max / 2)
         case .boolean: (least, count, capacity) = (0, 2, 2)
         case .float: (least, count, capacity) = range(100, all: -(1 << 24)...(1 << 24))
-        case .double: (least, count, capacity) = range(1_000, all: -(1 << 53)...(1 << 53))
-        case .decimal: (least, count, capacity) = range(1_000, all: -(1 << 53)...(1 << 53))
+        case .double, .decimal: (least, count, capacity) = range(1_000, all: -(1 << 53)...(1 << 53))
         case .date: (least, count, capacity) = range(700_000_000, all: -(1 << 40)...(1 << 40))
         case .string:
             let longest = max(0, min(high ?? .max, 10_000))

@@ -29,7 +29,7 @@ struct ExternalFileMaker {
         guard left > 0, let interval, values % interval == 0 else { return nil }
         left -= 1
         var random = SeededRandom(seed: seed, "external files".stream, values)
-        let name = UUIDText.make(&random)
+        let name = random.uuid().uuidText
         try write(folder + "/" + name, &random)
         return ExternalData.reference(to: name)
     }
@@ -49,25 +49,5 @@ struct ExternalFileMaker {
             remaining -= count
         }
         try file.close()
-    }
-}
-
-/// UUIDs of version 4 from seeded random numbers.
-enum UUIDText {
-    static func bytes(_ random: inout SeededRandom) -> [UInt8] {
-        let words = (random.next(), random.next())
-        var bytes = (0..<16).map { position -> UInt8 in
-            let word = position < 8 ? words.0 : words.1
-            return UInt8(truncatingIfNeeded: word >> UInt64(position % 8 * 8))
-        }
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return bytes
-    }
-
-    /// The UUID as upper-case text.
-    static func make(_ random: inout SeededRandom) -> String {
-        let digits = Array(bytes(&random).hexadecimal.uppercased())
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 }

@@ -53,10 +53,7 @@ struct ForeignKeyMaker {
         self.destination = destination
         seed = options.seed
         isMandatory = !relationship.isOptional
-        let inverseKey = inverse.flatMap { inverse in
-            layout.model.declaringEntity(of: inverse.name, in: relationship.destinationEntity)
-                .map { PropertyKey($0, inverse.name) }
-        }
+        let inverseKey = layout.model.inverseKey(of: relationship)
         if let inverse, let inverseKey, !inverse.isToMany {
             isLeading = key <= inverseKey
             stream = (isLeading ? key : inverseKey).stream

@@ -25,6 +25,14 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     /// A number from 0 up to, but not including, 1.
     package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
+    /// The bytes of a UUID of version 4.
+    mutating func uuid() -> [UInt8] {
+        var bytes = withUnsafeBytes(of: (next().littleEndian, next().littleEndian)) { Array($0) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes
+    }
+
     private static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -35,7 +43,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
 
 extension String {
     /// A hash of the name (FNV-1a), equal in every process.
-    var stream: UInt64 {
+    package var stream: UInt64 {
         utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }

@@ -79,7 +79,7 @@ package struct StoreGenerator: Sendable {
 
     private var metadata: StoreMetadata {
         var random = SeededRandom(seed: options.seed, "uuid".stream, 0)
-        return StoreMetadata.new(for: version, uuid: options.uuid ?? UUIDText.make(&random))
+        return StoreMetadata.new(for: version, uuid: random.uuid().uuidText)
     }
 
     /// The highest possible number of external values.
@@ -134,14 +134,12 @@ package struct GenerationOptions: Sendable {
     package var links: [PropertyKey: ClosedRange<Int64>]
     /// Whether the store stays in WAL mode, Core Data's default.
     package var usesWriteAheadLog: Bool
-    /// The store's UUID; nil for a UUID from the seed.
-    package var uuid: String?
 
     package init(
         rows: Int64 = 1_000, rowsOfEntity: [String: Int64] = [:], seed: UInt64 = 1, emptyPercent: Int64 = 10,
         externalFiles: Int = 8, externalFileBytes: ClosedRange<Int> = 100_000...5_000_000,
         values: [PropertyKey: ValueMaker] = [:], links: [PropertyKey: ClosedRange<Int64>] = [:],
-        usesWriteAheadLog: Bool = true, uuid: String? = nil
+        usesWriteAheadLog: Bool = true
     ) {
         self.rows = rows
         self.rowsOfEntity = rowsOfEntity
@@ -152,6 +150,5 @@ package struct GenerationOptions: Sendable {
         self.values = values
         self.links = links
         self.usesWriteAheadLog = usesWriteAheadLog
-        self.uuid = uuid
     }
 }

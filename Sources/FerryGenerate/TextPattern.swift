@@ -132,7 +132,7 @@ struct TextBuffer {
     mutating func set(_ prefix: [UInt8], number: Int64) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(contentsOf: prefix)
-        append(number)
+        bytes.append(contentsOf: String(number).utf8)
     }
 
     /// Two to four words, and the number if there is one.
@@ -146,7 +146,7 @@ struct TextBuffer {
         }
         if let number {
             bytes.append(UInt8(ascii: " "))
-            append(number)
+            bytes.append(contentsOf: String(number).utf8)
         }
     }
 
@@ -155,7 +155,7 @@ struct TextBuffer {
         setWords(&random, number: number)
         if length > lengths.upperBound, let number {
             bytes.removeAll(keepingCapacity: true)
-            append(number)
+            bytes.append(contentsOf: String(number).utf8)
         }
         while length < lengths.lowerBound {
             // Filling at the front keeps the numbers at the end.
@@ -173,32 +173,9 @@ struct TextBuffer {
     private var length: Int { bytes.count { $0 & 0xC0 != 0x80 } }
 
     private mutating func cut(to longest: Int, atStart: Bool) {
-        var extra = length - longest
-        guard extra > 0 else { return }
-        if atStart {
-            // Cuts before a whole character: a continuation byte is removed with its first byte.
-            let end = bytes.firstIndex { byte in
-                if byte & 0xC0 == 0x80 { return false }
-                extra -= 1
-                return extra < 0
-            }
-            bytes.removeFirst(end ?? bytes.count)
-        } else {
-            while extra > 0 {
-                if bytes.removeLast() & 0xC0 != 0x80 { extra -= 1 }
-            }
-        }
-    }
-
-    private mutating func append(_ number: Int64) {
-        let start = bytes.count
-        var rest = number.magnitude
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        bytes[start...].reverse()
+        guard length > longest else { return }
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+        bytes = Array(String(atStart ? scalars.suffix(longest) : scalars.prefix(longest)).utf8)
     }
 
     /// The words, some of them outside ASCII; their number is a power of two, as `setWords` masks an index.

@@ -1,31 +1,38 @@
+package struct Column: Sendable, Hashable {
+    package var name: String
+    /// The declared type: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
+    package var type: String
+
+    package init(name: String, type: String) {
+        self.name = name
+        self.type = type
+    }
+
+    /// Whether values have any length: texts, decimal numbers, binary data.
+    package var hasVariableLength: Bool { ["VARCHAR", "BLOB", "DECIMAL", "TEXT"].contains(type.uppercased()) }
+}
+
 /// The schema of a store that Core Data made from exactly this model version; new stores follow it.
 ///
 /// Neither the model's file nor its hashes decide the whole schema.
 package struct KnownSchema: Sendable, Hashable {
     package struct Table: Sendable, Hashable {
-        package struct Column: Sendable, Hashable {
-            package var name: String
-            /// The type in the column's declaration.
-            package var type: String
-
-            package init(name: String, type: String) {
-                self.name = name
-                self.type = type
-            }
-        }
-
         package var name: String
-        package var columns: [Column]
+        /// All columns with their declared types, in order.
+        package var columns: [Column] = []
         /// The columns of the primary key, in the key's order.
-        package var keyColumns: [String]
-        /// The columns of each UNIQUE clause.
-        package var uniqueLists: [[String]]
+        package var keyColumns: [String] = []
+        /// The columns of each UNIQUE clause, in a known schema.
+        package var uniqueLists: [[String]] = []
+        /// The CREATE statement; empty in a known schema.
+        package var sql: String
 
-        package init(name: String, columns: [Column], keyColumns: [String], uniqueLists: [[String]]) {
-            self.name = name
-            self.columns = columns
-            self.keyColumns = keyColumns
-            self.uniqueLists = uniqueLists
+        package init(name: String, sql: String) { (self.name, self.sql) = (name, sql) }
+
+        /// Returns a column by name, without regard to case.
+        package func column(_ name: String) -> Column? {
+            let upper = name.uppercased()
+            return columns.first { $0.name.uppercased() == upper }
         }
     }
 

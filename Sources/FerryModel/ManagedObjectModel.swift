@@ -320,29 +320,17 @@ extension ManagedObjectModel {
         if let problem = lineageProblem(of: entities) { throw unusable(path, problem) }
     }
 
-    /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text; visits each entity once.
+    /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text.
     static func lineageProblem(of entities: [Entity]) -> String? {
         let parents = Dictionary(
             entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
-        var depths: [String: Int] = [:]
         for name in parents.keys.sorted(by: codeUnitOrder) {
-            var chain: [String] = []
-            var next: String? = name
-            while let current = next, depths[current] == nil, let parent = parents[current] {
-                if current == name, !chain.isEmpty { return "the entity '\(name)' is its own ancestor" }
-                chain.append(current)
-                guard chain.count <= lineageLimit + 1 else {
-                    return "'\(name)' has more than \(lineageLimit) ancestors"
-                }
+            var (next, count) = (parents[name] ?? nil, 0)
+            while let current = next, let parent = parents[current] {
+                if current == name { return "the entity '\(name)' is its own ancestor" }
+                count += 1
+                guard count <= lineageLimit else { return "'\(name)' has more than \(lineageLimit) ancestors" }
                 next = parent
-            }
-            var depth = next.flatMap { depths[$0] } ?? 0
-            for passed in chain.reversed() {
-                depth += 1
-                guard depth <= lineageLimit + 1 else {
-                    return "'\(passed)' has more than \(lineageLimit) ancestors"
-                }
-                depths[passed] = depth
             }
         }
         return nil

@@ -7,24 +7,6 @@ package import FerryStore
 ///
 /// CloudKit names records by entity, the store by entity number and key: objects must keep key and entity name.
 package enum MirroringRefusal {
-    /// Returns the refusal of a step, or nil.
-    ///
-    /// `unknownEntities` queries the store for rows of entities that it does not have.
-    package static func find<Failure>(
-        _ mirroring: MirroringTables, _ step: ResolvedStep,
-        unknownEntities: () throws(Failure) -> (table: String, rows: Int64)?
-    ) throws(Failure) -> FerryError? {
-        if let refusal = find(mirroring, step) { return refusal }
-        if let found = try unknownEntities() {
-            return FerryError(
-                .damagedSource,
-                "\(found.rows.counting("row")) of \(found.table) \(found.rows == 1 ? "is" : "are") for an entity that the store does "
-                    + "not have; its number could be given to another entity.",
-                remedy: "Let the app reset mirroring for this store, or migrate it.")
-        }
-        return nil
-    }
-
     /// Returns the refusal that follows from the models alone, or nil.
     package static func find(_ mirroring: MirroringTables, _ step: ResolvedStep) -> FerryError? {
         let model = step.source.model

@@ -40,14 +40,11 @@ extension ResolvedStep {
     /// The parts of entity mappings that compare objects of one entity with each object of another one.
     package var scans: [MemberScan] {
         entityMappings.flatMap { mapping in
-            var scans: [MemberScan] = []
-            for (part, computation) in mapping.computations(in: self) {
-                for entities in computation.scans(for: mapping.source) {
-                    let scan = MemberScan(entityMapping: mapping.name, part: part, entities: entities)
-                    if !scans.contains(scan) { scans.append(scan) }
+            mapping.computations(in: self).flatMap { part, computation in
+                computation.scans(for: mapping.source).map {
+                    MemberScan(entityMapping: mapping.name, part: part, entities: $0)
                 }
-            }
-            return scans
+            }.distinct
         }
     }
 
@@ -62,8 +59,9 @@ extension ResolvedStep {
 }
 
 extension ResolvedEntityMapping {
-    /// The mapping's computations, by attribute or relationship, `where` or `forEach`.
-    fileprivate func computations(in step: ResolvedStep) -> [(part: String, computation: Computation)] {
+    /// The mapping's computations, by attribute or relationship, `where` or `forEach`; with `ofObjects`, also those that
+    /// find the objects of a `forEach` or a relationship.
+    func computations(in step: ResolvedStep, ofObjects: Bool = true) -> [(part: String, computation: Computation)] {
         let translation = ExpressionTranslation(scope: expressionScope(in: step.source.model))
         var found: [(part: String, computation: Computation)] = []
         func add(_ part: String, _ body: () throws -> Computation) {
@@ -71,19 +69,20 @@ extension ResolvedEntityMapping {
             do { found.append((part, try body())) } catch {}
         }
         if let filter { add("where") { try translation.condition(filter) } }
-        if let elements = iteration?.elements, !elements.isPath {
-            add("forEach") {
-                if case .json(let text, _) = elements { return try translation.value(text).computation }
-                return try translation.objects(elements).keys
-            }
+        if case .json(let text, _)? = iteration?.elements {
+            add("forEach") { try translation.value(text).computation }
+        } else if ofObjects, let elements = iteration?.elements, !elements.isPath {
+            add("forEach") { try translation.objects(elements).keys }
         }
+        // A plain copy of an attribute, as most rules are, is neither deep nor a search: translating it takes most of a
+        // long chain's plan.
         for rule in attributes {
-            guard let expression = rule.expression,
+            guard let expression = rule.expression, expression.sourceKey == nil,
                 let attribute = step.destination.model.attribute(rule.name, of: destination)
             else { continue }
             add(rule.name) { try translation.value(expression, for: attribute) }
         }
-        for rule in relationships where !rule.from.isPath {
+        for rule in relationships where ofObjects && !rule.from.isPath {
             add(rule.name) { try translation.objects(rule.from).keys }
         }
         return found

@@ -52,8 +52,15 @@ package struct MigrationPlan: Sendable {
     package var mayChangeStore: Bool { isInPlace && runsInFolderBecause == nil }
 }
 
+/// The reason why a step needs a copy, or why two steps cannot be composed; in words that follow "because".
+package struct StepObstacle: Error {
+    package let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
 package struct StepPlan: Sendable {
-    package enum Mode: String, Sendable { case inPlace, copy, none }
+    package enum Mode: String, Sendable { case inPlace, copy }
 
     package var mode: Mode
     /// The reason why a step is a copy; nil for steps in place.
@@ -92,9 +99,7 @@ package struct StepPlan: Sendable {
     /// Names of the mapping models, each once, in order.
     package var mappingModelNames: [String] {
         guard !parts.isEmpty else { return resolved.mappingModels.map(\.name) }
-        var names: [String] = []
-        for name in parts.flatMap(\.mappingModelNames) where !names.contains(name) { names.append(name) }
-        return names
+        return parts.flatMap(\.mappingModelNames).distinct
     }
 }
 

@@ -265,15 +265,12 @@ extension StepPlan {
         do throws(FerryError) {
             let source = try layouts.layout(of: resolved.source)
             let destination = try layouts.layout(of: resolved.destination)
-            do throws(InPlaceObstacle) {
+            do throws(StepObstacle) {
                 _ = try StepProgram(
                     inPlace: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
                 return nil
             } catch {
-                switch error {
-                case .refused(let refusal): throw refusal
-                case .needsCopy(let reason): return reason
-                }
+                return error.reason
             }
         } catch {
             return error.message
@@ -310,7 +307,7 @@ extension ExecutorChoice {
             }
             return (.row, "the migration policy \(policy) is code")
         }
-        try ExpressionDepth(of: mapping, in: step).check()
+        try mapping.checkDepth(in: step)
         if self == .row { return (.row, "the row executor was requested") }
         return (.set, "SQL computes every value")
     }

@@ -3,80 +3,38 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// Checks that SQLite can run the expressions of an entity mapping.
-///
-/// An expression may join too many tables. If it is too deep for the parser, it is a call with limited columns.
-struct ExpressionDepth {
+extension ResolvedEntityMapping {
     /// SQLite joins 64 tables; some belong to the statement itself.
     private static let hopLimit = 48
 
-    private let mapping: ResolvedEntityMapping
-    private let translation: ExpressionTranslation
-    private let destination: ManagedObjectModel
-
-    init(of mapping: ResolvedEntityMapping, in step: ResolvedStep) {
-        self.mapping = mapping
-        destination = step.destination.model
-        translation = ExpressionTranslation(scope: mapping.expressionScope(in: step.source.model))
-    }
-
-    /// Returns nil for an expression that cannot be translated: the mapping model's check reports it, with its place.
-    private static func translated<Result>(_ body: () throws -> Result) -> Result? {
-        do { return try body() } catch { return nil }
-    }
-
-    private func computation(of rule: ResolvedAttribute) -> Computation? {
-        guard let expression = rule.expression,
-            let attribute = destination.attribute(rule.name, of: mapping.destination)
-        else { return nil }
-        return Self.translated { try translation.value(expression, for: attribute) }
-    }
-
+    /// Checks that SQLite can run the mapping's expressions.
+    ///
+    /// An expression may join too many tables. If it is too deep for the parser, it is a call with limited columns.
+    ///
     /// - Throws: ``FerryError`` `.unsupported` if an expression is deeper than SQLite reads and has more columns than a
     ///   function takes, or if all expressions together follow more relationships than SQLite joins tables.
-    func check() throws(FerryError) {
-        var parts: [(what: String, computation: Computation)] = []
-        if let filter = mapping.filter, let condition = Self.translated({ try translation.condition(filter) }) {
-            parts.append(("where", condition))
-        }
-        if case .json(let text, _)? = mapping.iteration?.elements,
-            let value = Self.translated({ try translation.value(text) })
-        {
-            parts.append(("forEach", value.computation))
-        }
-        // A plain copy of an attribute, as most rules are, is not deep: translating it takes most of a long chain's plan.
-        for rule in mapping.attributes where rule.expression?.isPlainCopy != true {
-            if let value = computation(of: rule) { parts.append((rule.name, value)) }
-        }
+    func checkDepth(in step: ResolvedStep) throws(FerryError) {
+        let parts = computations(in: step, ofObjects: false)
         for (what, computation) in parts
         where computation.depth > Computation.depthLimit && !computation.callsPolicy
             && DeepComputation(computation) == nil
         {
             throw FerryError(
                 .unsupported,
-                "Entity mapping \(mapping.name): `\(what)` nests more operations than SQLite allows, on "
+                "Entity mapping \(name): `\(what)` nests more operations than SQLite allows, on "
                     + "more than \(DeepComputation.argumentLimit) attributes.",
                 remedy: "Split it into several steps, or compute it in a migration policy.",
-                place: .init(entityMapping: mapping.name))
+                place: .init(entityMapping: name))
         }
         var hops: Set<[String]> = []
         for part in parts { part.computation.addHops(to: &hops) }
         guard hops.count <= Self.hopLimit else {
             throw FerryError(
                 .unsupported,
-                "Entity mapping \(mapping.name) follows \(hops.count) relationships, more than SQLite can join.",
+                "Entity mapping \(name) follows \(hops.count) relationships, more than SQLite can join.",
                 remedy: "Split it into several steps, or follow them in a migration policy.",
-                place: .init(entityMapping: mapping.name))
+                place: .init(entityMapping: name))
         }
-    }
-}
-
-extension Expression {
-    /// Whether it is `$source.key`.
-    fileprivate var isPlainCopy: Bool {
-        guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1 else { return false }
-        if case .key = steps[0] { return true }
-        return false
     }
 }
 

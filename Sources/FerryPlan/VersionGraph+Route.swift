@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
@@ -44,7 +44,7 @@ extension VersionGraph {
         case .search: return nil
         case .list(let names, let origin): return (try listed(names, origin, after: current), origin)
         case .ask(let ask):
-            let question = ChainRoute.Question(
+            let question = VersionQuestion(
                 version: catalog.displayName(of: current), target: catalog.displayName(of: target),
                 candidates: candidates(after: current))
             let origin = "the app's own choice"
@@ -100,9 +100,7 @@ extension VersionGraph {
         let all =
             edges.filter { $0.source.hashes == current.hashes }.map(\.destination)
             + inferable.filter { $0.source.hashes == current.hashes && $0.span == 1 }.map(\.destination)
-        var names: [String] = []
-        for name in all.map({ catalog.displayName(of: named($0)) }) where !names.contains(name) { names.append(name) }
-        return names
+        return all.map { catalog.displayName(of: named($0)) }.distinct
     }
 }
 
@@ -162,16 +160,7 @@ package struct ChainRoute: Sendable {
         /// Version names in order; messages name the list by `origin`.
         case list([String], origin: String)
         /// A function that returns the next version, or nil to search.
-        case ask(@Sendable (Question) throws -> String?)
-    }
-
-    /// The parameter of ``Choice/ask(_:)``, for each version of a chain.
-    package struct Question: Sendable {
-        /// The version that the chain has reached.
-        package var version: String
-        package var target: String
-        /// Destinations of mapping models from this version, and the neighbour in version order.
-        package var candidates: [String]
+        case ask(@Sendable (VersionQuestion) throws -> String?)
     }
 
     package var choice: Choice

@@ -18,7 +18,7 @@ extension Connection {
         try cacheFlush()
         try execute("PRAGMA shrink_memory")
         try withoutActuallyEscaping(check) { check in
-            let call = CommitCheck(check)
+            let call = CallFromC(check)
             try withExtendedLifetime(call) {
                 try setCommitCheck(call)
                 do {
@@ -41,10 +41,10 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    private func setCommitCheck(_ check: CommitCheck?) throws(DatabaseError) {
+    private func setCommitCheck(_ check: CallFromC?) throws(DatabaseError) {
         var call = ferry_behind_call()
         if let check {
-            call.before_end = { CommitCheck.run($0) }
+            call.before_end = { CallFromC.run($0) ? SQLITE_OK : SQLITE_IOERR }
             call.argument = Unmanaged.passUnretained(check).toOpaque()
         }
         let code = sqlite3_file_control(handle, "main", Int32(FERRY_BEHIND_CALL), &call)
@@ -54,24 +54,20 @@ extension Connection {
     }
 }
 
-/// The check of a commit, as SQLite's file calls it.
-private final class CommitCheck {
+/// A closure that C code calls by a pointer, and its error.
+final class CallFromC {
     private let body: () throws -> Void
     private(set) var error: (any Error)?
     private(set) var hasRun = false
 
     init(_ body: @escaping () throws -> Void) { self.body = body }
 
-    static func run(_ argument: UnsafeMutableRawPointer?) -> Int32 {
-        guard let argument else { return SQLITE_MISUSE }
-        let check = Unmanaged<CommitCheck>.fromOpaque(argument).takeUnretainedValue()
-        check.hasRun = true
-        do {
-            try check.body()
-            return SQLITE_OK
-        } catch {
-            check.error = error
-            return SQLITE_IOERR
-        }
+    /// Calls the closure; false if it throws.
+    static func run(_ pointer: UnsafeMutableRawPointer?) -> Bool {
+        guard let pointer else { return false }
+        let call = Unmanaged<CallFromC>.fromOpaque(pointer).takeUnretainedValue()
+        call.hasRun = true
+        do { try call.body() } catch { call.error = error }
+        return call.error == nil
     }
 }

@@ -172,12 +172,12 @@ extension Connection {
 
     /// Calls `tick` again and again while statements run in the body, on the thread that runs them.
     package func ticking<Result>(_ tick: @escaping () -> Void, _ body: () throws -> Result) rethrows -> Result {
-        let box = Unmanaged.passRetained(Tick(tick))
+        let box = Unmanaged.passRetained(CallFromC(tick))
         // A few milliseconds of work of the virtual machine.
         sqlite3_progress_handler(
             handle, 50_000,
             { context in
-                if let context { Unmanaged<Tick>.fromOpaque(context).takeUnretainedValue().body() }
+                _ = CallFromC.run(context)
                 return 0
             }, box.toOpaque())
         defer {
@@ -185,12 +185,6 @@ extension Connection {
             box.release()
         }
         return try body()
-    }
-
-    private final class Tick {
-        let body: () -> Void
-
-        init(_ body: @escaping () -> Void) { self.body = body }
     }
 
     package func withoutTriggers<Result>(_ body: () throws -> Result) rethrows -> Result {

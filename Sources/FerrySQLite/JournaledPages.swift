@@ -47,7 +47,8 @@ package final class JournaledPages: @unchecked Sendable {
             throw FerryError(.internalError, "\(path) is not the journal of a transaction that is being committed.")
         }
         (pageSize, byteCount) = (first.pageSize, first.pages * first.pageSize)
-        try output.extend(to: (first.pages + 1) * Self.entryBytes)
+        let end = (first.pages + 1) * Self.entryBytes
+        if output.offset < end { try output.truncate(to: end) }
         try output.close()
         self.places = try files.open(places)
         try files.remove(places)

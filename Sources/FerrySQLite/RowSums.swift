@@ -125,37 +125,15 @@ package final class RowSums {
             (reading.pointee.look, reading.pointee.looker, reading.pointee.values) = (nil, nil, values.baseAddress)
         }
         try withoutActuallyEscaping(look) { look in
-            let callback = Callback(look)
-            try withExtendedLifetime(callback) {
-                reading.pointee.look = { Callback.call($0) }
-                reading.pointee.looker = Unmanaged.passUnretained(callback).toOpaque()
+            let call = CallFromC(look)
+            try withExtendedLifetime(call) {
+                reading.pointee.look = { CallFromC.run($0) ? 1 : 0 }
+                reading.pointee.looker = Unmanaged.passUnretained(call).toOpaque()
                 reading.pointee.rows_between_looks = Int64(most)
                 do throws(DatabaseError) {
                     try rows.run()
                 } catch {
-                    throw callback.error ?? error
-                }
-            }
-        }
-    }
-
-    /// The closure to call between rows, and its error.
-    private final class Callback {
-        private let body: () throws -> Void
-        private(set) var error: (any Error)?
-
-        init(_ body: @escaping () throws -> Void) { self.body = body }
-
-        /// Calls the closure; returns 0 if the query must end.
-        static func call(_ callback: UnsafeMutableRawPointer?) -> Int32 {
-            guard let callback else { return 0 }
-            return Unmanaged<Callback>.fromOpaque(callback)._withUnsafeGuaranteedRef { callback in
-                do {
-                    try callback.body()
-                    return 1
-                } catch {
-                    callback.error = error
-                    return 0
+                    throw call.error ?? error
                 }
             }
         }

@@ -104,12 +104,8 @@ struct ExternalData {
 }
 
 extension SHA256 {
-    package mutating func update(contentOf input: borrowing InputFile) throws(FerryError) {
-        try update(contentOf: input, stop: nil)
-    }
-
     /// Adds the content of a file; a stop request may end the reading.
-    mutating func update(contentOf input: borrowing InputFile, stop: StopRequest?) throws(FerryError) {
+    package mutating func update(contentOf input: borrowing InputFile, stop: StopRequest? = nil) throws(FerryError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0

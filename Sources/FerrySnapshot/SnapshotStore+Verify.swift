@@ -36,16 +36,12 @@ extension SnapshotStore {
         // A clone may have been compressed since.
         let snapshot = try snapshot(archive)
         if let problem = snapshot.problem { throw problem }
-        let head = try Manifest.read(snapshot.manifestPath, files: files)
-        let archivePath = snapshot.archivePath
-        guard try files.attributes(archivePath).size == head.archive.bytes else {
-            throw ArchiveReader.damaged(archivePath, "its size differs from its manifest")
-        }
+        guard let head = snapshot.head else { preconditionFailure("A whole snapshot has read its manifest.") }
         if snapshot.form != .clone {
             var hash = SHA256()
-            try hash.update(contentOf: files.open(archivePath), stop: stop)
+            try hash.update(contentOf: files.open(snapshot.archivePath), stop: stop)
             guard hash.finalize().hexadecimal == head.archive.sha256 else {
-                throw ArchiveReader.damaged(archivePath, "its content has changed")
+                throw ArchiveReader.damaged(snapshot.archivePath, "its content has changed")
             }
         }
         guard head.external != nil else { return }

@@ -138,7 +138,7 @@ extension SnapshotStore {
         var candidates: [Snapshot] = []
         // Compressing gives a clone another archive.
         let names = Set(protected.map(Snapshot.name(ofArchive:)))
-        var selection = retention.selection()
+        var selection = retention
         for snapshot in try list() {
             // A damaged snapshot cannot be restored, so it does not count.
             let isSelected = snapshot.problem == nil && selection.takes(createdAt: snapshot.created)

@@ -1,20 +1,10 @@
-package import FerryBase
-
 /// The result of a verification: counts and differences.
-package struct VerificationReport: Sendable {
-    package var mode: VerifyMode
+package struct VerificationReport: Sendable, Codable {
     /// Rows compared.
-    package var checked: Int64
+    package var checked: Int64 = 0
     /// Values made by a policy in code, which cannot be recomputed.
-    package var notRecomputed: Int64
-    package var differences: [Difference]
-
-    package init(mode: VerifyMode) {
-        self.mode = mode
-        checked = 0
-        notRecomputed = 0
-        differences = []
-    }
+    package var notRecomputed: Int64 = 0
+    package var differences: [Difference] = []
 
     /// A difference, counted by check and entity; the example is a place (table and key), never a value.
     package struct Difference: Sendable, Hashable, Codable {

@@ -100,7 +100,7 @@ package struct Verification: Sendable {
     package func run() throws -> VerificationReport { try WorkThread.withStack { try runHere() } }
 
     private func runHere() throws -> VerificationReport {
-        guard mode != .none else { return VerificationReport(mode: mode) }
+        guard mode != .none else { return VerificationReport() }
         if now == nil { try step.checkNeedsNoTime() }
         do {
             let key = try key
@@ -141,7 +141,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "10"
+    private static let form = "11"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -197,7 +197,7 @@ package struct Verification: Sendable {
         for (check, names) in zip(checks, names) {
             let outcomes = names.compactMap { context.progress.state.outcomes[$0] }
             try context.progress.once("parts of \(type(of: check).name)", in: context) {
-                for outcome in outcomes { context.report.add(outcome) }
+                for outcome in outcomes { context.report.add(outcome.report) }
             }
             if outcomes.contains(where: \.isUnreadable) { return }
             try context.progress.once(type(of: check).name, in: context) { try check.finish(outcomes, in: context) }

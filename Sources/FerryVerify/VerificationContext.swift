@@ -18,7 +18,7 @@ final class VerificationContext {
     let source: StoreLayout
     /// The layout with the names that the destination must have, or with those found if they may differ.
     let destination: StoreLayout
-    var report: VerificationReport
+    var report = VerificationReport()
     /// Set by a check if the destination's tables cannot be read as the model requires.
     var isUnreadable = false
     private(set) lazy var keptDamage = KeptDamage(self)
@@ -32,7 +32,10 @@ final class VerificationContext {
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    private var readings = Readings()
+    // What the checks of rows, relations and indexes read once.
+    private(set) lazy var relationForms = Result { try RelationForms(in: self) }
+    private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
+    private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
 
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
@@ -50,7 +53,6 @@ final class VerificationContext {
     private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings.indices) {
         destinationModel.root(of: step.entityMappings[$0].destination)
     }
-    private var keepingMappings: [String: [Int]] = [:]
     private var newKeyMappings: [String: [Int]] = [:]
     /// The destination's foreign keys by table, and its to-many relationships without inverse, ordered by name.
     private(set) lazy var foreignKeys = Dictionary(
@@ -100,9 +102,7 @@ final class VerificationContext {
         try self.init(verification, connection, key: key, source: source, destination: destination)
         // The share for as long as walkers run.
         try takeCaches(verification.ownCacheBytes)
-        report.checked = progress.state.checked
-        report.notRecomputed = progress.state.notRecomputed
-        report.differences = progress.state.differences
+        report = progress.state.report
     }
 
     /// The context of one walker, which reads the same stores by its own connection, without lookups.
@@ -119,7 +119,7 @@ final class VerificationContext {
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
-        readings.relationForms = .success(relationForms)
+        self.relationForms = .success(relationForms)
         self.surroundings = .success(surroundings)
     }
 
@@ -130,7 +130,6 @@ final class VerificationContext {
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
-        report = VerificationReport(mode: verification.mode)
         self.connection = connection
         progress = try VerificationProgress(of: verification, on: connection, key: key)
         self.source = source
@@ -142,6 +141,12 @@ final class VerificationContext {
         // From here on the connection reads rows, of which no single one may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
         connection.abandonStatements(on: verification.stop)
+    }
+
+    /// Frees what was read once; nothing reads it afterwards.
+    func forgetReadings() {
+        let freed = FerryError(.internalError, "The readings were freed.")
+        (relationForms, sourceLinks, indexReadings) = (.failure(freed), .failure(freed), .failure(freed))
     }
 
     /// Divides these bytes among the caches of the connection's databases.
@@ -293,11 +298,7 @@ final class VerificationContext {
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
-        let known =
-            keepingMappings[root]
-            ?? (mappingsByRoot[root] ?? []).filter { step.entityMappings[$0].mayKeepPrimaryKeys }
-        keepingMappings[root] = known
-        return known.map { step.entityMappings[$0] }
+        mappings(into: root).filter(\.mayKeepPrimaryKeys)
     }
 
     /// Entity mappings that write into a destination root table.
@@ -359,33 +360,6 @@ final class VerificationContext {
         }
         return ordered
     }
-}
-
-// What the checks of rows, relations and indexes read once.
-extension VerificationContext {
-    struct Readings {
-        fileprivate(set) var relationForms: Result<RelationForms, any Error>?
-        fileprivate(set) var sourceLinks: Result<[SourceLinks], any Error>?
-        fileprivate(set) var indexReadings: Result<IndexReadings, any Error>?
-    }
-
-    var relationForms: Result<RelationForms, any Error> {
-        once(\.relationForms) { try RelationForms(in: self) }
-    }
-    var sourceLinks: Result<[SourceLinks], any Error> { once(\.sourceLinks) { try SourceLinks.all(in: self) } }
-    var indexReadings: Result<IndexReadings, any Error> { once(\.indexReadings) { try IndexReadings(in: self) } }
-
-    private func once<Value>(
-        _ place: WritableKeyPath<Readings, Result<Value, any Error>?>, _ read: () throws -> Value
-    ) -> Result<Value, any Error> {
-        if let known = readings[keyPath: place] { return known }
-        let result = Result { try read() }
-        readings[keyPath: place] = result
-        return result
-    }
-
-    /// Frees them; another check would read them again.
-    func forgetReadings() { readings = Readings() }
 }
 
 extension ResolvedStep {

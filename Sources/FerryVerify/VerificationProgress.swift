@@ -34,9 +34,7 @@ final class VerificationProgress {
         var key: String
         var done: Set<String> = []
         var outcomes: [String: PartOutcome] = [:]
-        var checked: Int64 = 0
-        var notRecomputed: Int64 = 0
-        var differences: [VerificationReport.Difference] = []
+        var report = VerificationReport()
         var counts: [EntityMappingCounts]?
         var rows: RowPosition?
         /// The next object of the current entity mapping.
@@ -50,9 +48,7 @@ final class VerificationProgress {
         var wrongClaims: Set<String> = []
 
         struct Found: Codable {
-            var checked: Int64
-            var notRecomputed: Int64
-            var differences: [VerificationReport.Difference]
+            var report: VerificationReport
             var counts: [EntityMappingCounts]?
         }
 
@@ -61,14 +57,9 @@ final class VerificationProgress {
             let counts = ((counts ?? []) + (before?.counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
             let parts = outcomes.values.flatMap(\.numbers)
-            let numbers =
-                [
-                    checked, notRecomputed, rows?.done ?? 0, rows?.checked ?? 0, before?.checked ?? 0,
-                    before?.notRecomputed ?? 0,
-                ]
-                + met.values + counts + parts
-            let found = (differences + (before?.differences ?? []) + outcomes.values.flatMap(\.differences)).map(
-                \.count)
+            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
+            let reports = [report] + (before.map { [$0.report] } ?? []) + outcomes.values.map(\.report)
+            let found = reports.flatMap { [$0.checked, $0.notRecomputed] + $0.differences.map(\.count) }
             // The number of parts is limited, so that their sum cannot overflow.
             return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
         }
@@ -154,19 +145,13 @@ final class VerificationProgress {
 
     /// Saves the results so far, so that ``returnToFound(_:)`` can discard those of the next unit.
     func keepFound(_ context: VerificationContext) {
-        let report = context.report
-        state.before = State.Found(
-            checked: report.checked, notRecomputed: report.notRecomputed, differences: report.differences,
-            counts: state.counts)
+        state.before = State.Found(report: context.report, counts: state.counts)
     }
 
     /// Discards all results since ``keepFound(_:)``.
     func returnToFound(_ context: VerificationContext) {
         guard let before = state.before else { preconditionFailure("nothing was kept to return to") }
-        context.report.checked = before.checked
-        context.report.notRecomputed = before.notRecomputed
-        context.report.differences = before.differences
-        state.counts = before.counts
+        (context.report, state.counts) = (before.report, before.counts)
     }
 
     private func endUnit(at now: UInt64) {
@@ -182,9 +167,7 @@ final class VerificationProgress {
         try context.associations.flush()
         try context.claims?.flush()
         for rows in context.pairs { try rows.flush() }
-        state.checked = context.report.checked
-        state.notRecomputed = context.report.notRecomputed
-        state.differences = context.report.differences
+        state.report = context.report
         try connection.run("UPDATE main.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
         try connection.execute("COMMIT")
         lastCommit = Clock.nanoseconds()

@@ -1,5 +1,3 @@
-internal import FerryStore
-
 /// The store that is verified, by what made it.
 package enum VerifiedStore: Sendable, Equatable {
     /// A new store of a run, with the root entities of tables that the run has left where they are: such a store began as
@@ -54,21 +52,9 @@ extension Verification {
     }
 
     /// Whether other programs may have changed the destination since the run.
-    var isFound: Bool {
-        switch subject {
-        case .found: true
-        case .alone(let isNew): !isNew
-        case .copied, .altered: false
-        }
-    }
+    var isFound: Bool { if case .found = subject { true } else { false } }
 
     var hasIndexesOfTemplate: Bool { if case .found(let run) = subject { run.hasIndexesOfTemplate } else { false } }
 
     var isAlone: Bool { if case .alone = subject { true } else { false } }
-}
-
-extension StoreLayout {
-    var entitiesByNumber: [Int64: String] {
-        Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-    }
 }

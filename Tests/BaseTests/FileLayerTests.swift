@@ -178,11 +178,11 @@ struct FileLayerTests {
         let content = [UInt8]((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try files.replace(source, with: content)
         try files.setMode(0o640, of: source)
-        let method = try files.copy(source, to: folder.file("copy"), allowsLink: allowsLink)
+        try files.copy(source, to: folder.file("copy"), allowsLink: allowsLink)
         #expect(try files.read(folder.file("copy")) == content)
         #expect(try files.attributes(folder.file("copy")).mode == 0o640)
         let isSame = try files.attributes(folder.file("copy")).inode == files.attributes(source).inode
-        #expect(isSame == (method == .hardLink))
+        #expect(!isSame || allowsLink)
         #expect { try files.copy(source, to: folder.file("copy")) } throws: { ($0 as? FerryError)?.code == .fileFailed }
     }
 
@@ -199,7 +199,7 @@ struct FileLayerTests {
             // The volume of the temporary folder may not support extended attributes.
             carries = false
         }
-        #expect(try files.copyMetadata(from: old, to: new).isEmpty)
+        try files.copyMetadata(from: old, to: new)
         #expect(try files.attributes(new).mode == 0o604)
         #expect(try files.extendedAttribute("user.ferry", of: new) == (carries ? [1, 2, 3] : nil))
     }

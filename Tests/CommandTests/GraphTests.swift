@@ -164,3 +164,9 @@ struct GraphTests {
         #expect(width < 2 * height && height < 2 * width && height < 2_000, "\(width) × \(height)")
     }
 }
+
+extension Rect {
+    fileprivate func overlaps(_ other: Rect) -> Bool {
+        x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height
+    }
+}

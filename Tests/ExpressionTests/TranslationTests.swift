@@ -75,7 +75,8 @@ import Testing
     func translates(text: String, attribute: String, sql: String, parameters: [String]) throws {
         var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())
         let destination = try #require(Library.model.attribute(attribute, of: "Destination"))
-        #expect(try translator.value(try Expression.parse(text), for: destination) == sql)
+        let value = try ExpressionTranslation(scope: Library.json).value(try Expression.parse(text), for: destination)
+        #expect(try translator.sql(value) == sql)
         #expect(translator.resolver.parameters == parameters)
     }
 
@@ -180,12 +181,13 @@ import Testing
             let sum = Array(repeating: "$source.price", count: 190).joined(separator: " + ")
             let nested = String(repeating: "uppercase:(", count: 60) + "title" + String(repeating: ")", count: 60)
             let predicate = try Predicate.parse("\(sum) > 3 AND \(nested) == 'A'")
-            _ = try ExpressionTranslation(scope: Library.json).condition(predicate)
+            let translation = ExpressionTranslation(scope: Library.json)
+            _ = try translation.condition(predicate)
             let attribute = try #require(Library.model.attribute("price", of: "Destination"))
             var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())
             return [
-                try translator.value(try Expression.parse(sum), for: attribute), try translator.condition(predicate),
-                predicate.description,
+                try translator.sql(try translation.value(try Expression.parse(sum), for: attribute)),
+                try translator.condition(predicate), predicate.description,
             ]
         }
         #expect(texts.allSatisfy { !$0.isEmpty })

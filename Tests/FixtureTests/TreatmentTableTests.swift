@@ -108,11 +108,11 @@ struct TreatmentTableTests {
                 var reasons: [String] = []
                 for mapping in planned.resolved.entityMappings {
                     let root = planned.resolved.destination.model.root(of: mapping.destination)
-                    let treatment = try #require(treatments.first { $0.entity == root && $0.kind != .dropped })
-                    own[treatment.kind.rawValue, default: 0] += 1
+                    let treatment = try #require(treatments.first { $0.entity == root && $0.treatment != .dropped })
+                    own[treatment.treatment.rawValue, default: 0] += 1
                     guard mapping.carriesEachObjectAsItIs(in: planned.resolved) else { continue }
-                    carried[treatment.kind.rawValue, default: 0] += 1
-                    guard treatment.kind == .filled else { continue }
+                    carried[treatment.treatment.rawValue, default: 0] += 1
+                    guard treatment.treatment == .filled else { continue }
                     Issue.record("\(step): \(mapping.name): \(treatment.reason ?? "no reason")")
                     reasons.append("\(mapping.name): \(treatment.reason ?? "no reason")")
                 }

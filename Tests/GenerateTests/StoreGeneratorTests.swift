@@ -145,8 +145,7 @@ struct StoreGeneratorTests {
         for (key, _) in ExternalData.attributes(of: layout) {
             try ExternalData.forEachReference(of: key, in: layout, on: connection) { references.append($0) }
         }
-        var files: [String] = []
-        try ExternalData.forEachFile(ofStore: path, files: FileLayer()) { files.append($0) }
+        let files = try ExternalData.fileNames(ofStore: path)
         #expect(files.count == 5)
         #expect(Set(files) == Set(references))
         #expect(
@@ -211,9 +210,7 @@ struct StoreGeneratorTests {
 
     private func externalDigests(of path: String) throws -> [String: [UInt8]] {
         var digests: [String: [UInt8]] = [:]
-        var names: [String] = []
-        try ExternalData.forEachFile(ofStore: path, files: FileLayer()) { names.append($0) }
-        for name in names {
+        for name in try ExternalData.fileNames(ofStore: path) {
             digests[name] = SHA256.hash(try FileLayer().read(ExternalData.folder(forStore: path) + "/" + name))
         }
         return digests
@@ -233,12 +230,12 @@ struct StoreGeneratorTests {
                     ])
             ])
         let values: [PropertyKey: ValueMaker] = [
-            PropertyKey("Book", "title"): .numbered(prefix: "Title "),
-            PropertyKey("Book", "author"): .distinct(prefix: "Author ", count: 10),
-            PropertyKey("Book", "genre"): .oneOf(["Crime", "Poetry"]),
-            PropertyKey("Book", "year"): .integers(1900...1909),
-            PropertyKey("Book", "stars"): .constant(.integer(5)),
-            PropertyKey("Book", "json"): .computed { key, random in .text("{\"id\":\(key),\"n\":\(random.below(3))}") },
+            PropertyKey("Book", "title"): { key, _ in .text("Title \(key)") },
+            PropertyKey("Book", "author"): { _, random in .text("Author \(random.below(10) + 1)") },
+            PropertyKey("Book", "genre"): { _, random in .text(["Crime", "Poetry"][Int(random.below(2))]) },
+            PropertyKey("Book", "year"): { _, random in .integer(1900 + random.below(10)) },
+            PropertyKey("Book", "stars"): { _, _ in .integer(5) },
+            PropertyKey("Book", "json"): { key, random in .text("{\"id\":\(key),\"n\":\(random.below(3))}") },
         ]
         let folder = try TemporaryFolder()
         let path = folder.file("Library.sqlite")

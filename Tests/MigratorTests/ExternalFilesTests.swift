@@ -25,9 +25,7 @@ struct ExternalFilesTests {
     }
 
     private func names(beside store: String) throws -> [String] {
-        var names: [String] = []
-        try ExternalData.forEachFile(ofStore: store, files: FileLayer()) { names.append($0) }
-        return names.sorted()
+        try ExternalData.fileNames(ofStore: store).sorted()
     }
 
     private static let inline = #"<entity name="Atlas"></entity>"# + DamagedStore.entities(book: "", external: false)

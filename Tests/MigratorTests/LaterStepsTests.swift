@@ -22,7 +22,7 @@ struct LaterStepsTests {
         + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"heading\"/></uniquenessConstraint></uniquenessConstraints>"
 
     /// Makes three books, two with one title, one without: authors are found or created, titles become headings.
-    private func migrator(last: String, filter: String?) throws -> (
+    private func migrator(last: String, filter: String?, heading: String = "$source.title") throws -> (
         migrator: Migrator, store: String, folder: TemporaryFolder
     ) {
         let folder = try TemporaryFolder()
@@ -37,7 +37,7 @@ struct LaterStepsTests {
         let first = """
             { "source": "V1", "destination": "V2", "entityMappings": [
               { "name": "Books", "source": "Book", "destination": "Book"\(condition),
-                "attributes": { "heading": "$source.title" } },
+                "attributes": { "heading": "\(heading)" } },
               { "name": "Authors", "source": "Book", "destination": "Author", "unique": ["name"],
                 "attributes": { "name": "$source.writer" } } ] }
             """
@@ -118,6 +118,29 @@ struct LaterStepsTests {
         #expect(error?.code == code && error?.message.contains(words) == true)
         #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
         #expect(try DatabaseDump.text(store) == before)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("A value that one step puts in place of nil is counted in the store before the run", arguments: ["A", "C"])
+    func substitute(value: String) throws {
+        let (migrator, store, folder) = try migrator(
+            last: Self.unique, filter: nil, heading: "ifnil:then:($source.title, '\(value)')")
+        try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'B' WHERE Z_PK = 1")
+        let configuration = Configuration {
+            $0.target = "V3"
+            $0.takesSnapshot = false
+        }
+        let plan = try migrator.plan(configuration, checksRows: true)
+        #expect(plan.steps.count == 2)
+        guard value != "A" else {
+            #expect(plan.refusals.map(\.code) == [.notUnique])
+            #expect(plan.refusals.first?.message.contains("2 rows share 1 value") == true)
+            return
+        }
+        #expect(plan.refusals.isEmpty)
+        _ = try migrator.migrate(configuration)
+        let headings = try Connection(path: store, mode: .readOnly).rows("SELECT ZHEADING FROM ZBOOK ORDER BY Z_PK")
+        #expect(headings.map { $0[0].text } == ["B", "A", "C"])
         withExtendedLifetime(folder) {}
     }
 

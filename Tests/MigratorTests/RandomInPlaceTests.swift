@@ -5,6 +5,7 @@ import FerryMapping
 import FerryModel
 import FerryStore
 import Foundation
+import RandomModels
 import TestSupport
 import Testing
 

@@ -65,7 +65,7 @@ struct ChainRouteTests {
 
     @Test("A closure receives each version with its possible successors, and may leave the rest to the search")
     func asks() throws {
-        let asked = Locked<[ChainRoute.Question]>([])
+        let asked = Locked<[VersionQuestion]>([])
         let route = ChainRoute(
             choice: .ask { question in
                 asked.withLock { $0.append(question) }

@@ -1,6 +1,7 @@
 internal import BenchmarkHarness
 internal import Ferry
 internal import FerryBase
+internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 

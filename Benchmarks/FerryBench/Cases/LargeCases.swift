@@ -1,4 +1,5 @@
 internal import BenchmarkHarness
+internal import FerryModel
 internal import FerryStore
 
 /// Rows with many columns.

@@ -32,7 +32,7 @@ enum OwnShapes {
             },
             Shape(name: "json-large", summary: "an object for each element of the JSON of one row, 7 MB") { folder in
                 var options = Subject.tracks.options(2)
-                options.values[PropertyKey("Track", "json")] = .computed { _, random in
+                options.values[PropertyKey("Track", "json")] = { _, random in
                     // Each element has about 100 bytes.
                     let elements = (0..<folder.rows(70_000)).map { number in
                         "{\"name\":\"Artist \(number)\",\"imageURL\":\"https://example.org/a/\(random.next()).jpg\"}"
@@ -232,8 +232,8 @@ enum OwnShapes {
             GenerationOptions(
                 rows: rows, emptyPercent: 0,
                 values: [
-                    PropertyKey("Kind", "number"): .computed { key, _ in .integer(key) },
-                    PropertyKey("Track", "kindID"): .integers(1...rows),
+                    PropertyKey("Kind", "number"): { key, _ in .integer(key) },
+                    PropertyKey("Track", "kindID"): MadeValue.integers(1...rows),
                 ]))
     }
 
@@ -259,7 +259,7 @@ enum OwnShapes {
         GenerationOptions(
             rows: rows, emptyPercent: 0,
             values: [
-                PropertyKey("Photo", "content"): .computed { key, _ in
+                PropertyKey("Photo", "content"): { key, _ in
                     let bytes = [10_000, 40_000, 100_000][Int(key % 3)]
                     let word = "word \(key) "
                     return .text(String(String(repeating: word, count: bytes / word.utf8.count + 1).prefix(bytes)))

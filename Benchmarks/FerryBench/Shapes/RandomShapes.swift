@@ -4,6 +4,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerryStore
+internal import RandomModels
 
 /// Models that nobody has seen: drawn by seed, of 3 to 40 entities and 2 to 5 versions, every second one with a random
 /// mapping.

@@ -55,12 +55,13 @@ extension Subject {
 
     /// The values of a book, except its author's name.
     static let bookValues: [PropertyKey: ValueMaker] = [
-        PropertyKey("Book", "authorName"): .distinct(prefix: "An author of many a book, number ", count: 1_000),
-        PropertyKey("Book", "fileURL"): .numbered(prefix: "file:///Library/Books/"),
-        PropertyKey("Book", "isbn"): .numbered(prefix: "978-3-16-14841"),
-        PropertyKey("Book", "language"): .oneOf(["en", "de", "fr", "ja"]),
-        PropertyKey("Book", "pages"): .integers(40...900),
-        PropertyKey("Book", "shelf"): .distinct(prefix: "Shelf ", count: 40),
-        PropertyKey("Book", "title"): .numbered(prefix: "The book of all the numbers up to "),
+        PropertyKey("Book", "authorName"): MadeValue.distinct(
+            prefix: "An author of many a book, number ", count: 1_000),
+        PropertyKey("Book", "fileURL"): MadeValue.numbered(prefix: "file:///Library/Books/"),
+        PropertyKey("Book", "isbn"): MadeValue.numbered(prefix: "978-3-16-14841"),
+        PropertyKey("Book", "language"): MadeValue.oneOf(["en", "de", "fr", "ja"]),
+        PropertyKey("Book", "pages"): MadeValue.integers(40...900),
+        PropertyKey("Book", "shelf"): MadeValue.distinct(prefix: "Shelf ", count: 40),
+        PropertyKey("Book", "title"): MadeValue.numbered(prefix: "The book of all the numbers up to "),
     ]
 }

@@ -50,7 +50,7 @@ extension Subject {
             GenerationOptions(
                 rowsOfEntity: ["Photo": Int64(rows)], emptyPercent: 0,
                 values: [
-                    PropertyKey("Photo", "content"): .computed { _, random in
+                    PropertyKey("Photo", "content"): { _, random in
                         // The generator draws words, not bytes: a mebibyte of single random bytes takes too long to
                         // make.
                         let words = (0..<(blobBytes / 8)).map { _ in random.next() }

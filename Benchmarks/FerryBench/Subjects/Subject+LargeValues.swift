@@ -12,7 +12,7 @@ extension Subject {
             GenerationOptions(
                 rowsOfEntity: ["Photo": Int64(rows)], emptyPercent: 0,
                 values: [
-                    PropertyKey("Photo", "content"): .computed { _, random in
+                    PropertyKey("Photo", "content"): { _, random in
                         let words = (0..<(largeValueBytes / 8)).map { _ in random.next() }
                         return .blob(words.withUnsafeBytes { Array($0) })
                     }

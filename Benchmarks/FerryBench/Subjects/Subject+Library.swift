@@ -113,7 +113,8 @@ extension Subject {
                 let prefix = "An author of many a book, number "
                 values[PropertyKey("Book", "authorName")] =
                     share == 1
-                    ? .numbered(prefix: prefix) : .distinct(prefix: prefix, count: Int64(max(1, rows / share)))
+                    ? MadeValue.numbered(prefix: prefix)
+                    : MadeValue.distinct(prefix: prefix, count: Int64(max(1, rows / share)))
                 return GenerationOptions(rowsOfEntity: ["Book": Int64(rows)], emptyPercent: 0, values: values)
             })
     }

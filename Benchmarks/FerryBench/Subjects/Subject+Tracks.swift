@@ -30,9 +30,9 @@ extension Subject {
             return GenerationOptions(
                 rowsOfEntity: ["Track": Int64(rows)], emptyPercent: 0,
                 values: [
-                    PropertyKey("Track", "album"): .distinct(prefix: "Album ", count: artists),
-                    PropertyKey("Track", "title"): .numbered(prefix: "A song about the number "),
-                    PropertyKey("Track", "json"): .computed { _, random in
+                    PropertyKey("Track", "album"): MadeValue.distinct(prefix: "Album ", count: artists),
+                    PropertyKey("Track", "title"): MadeValue.numbered(prefix: "A song about the number "),
+                    PropertyKey("Track", "json"): { _, random in
                         .text(text(artists: artists, first: random.below(artists), count: 1 + random.below(3)))
                     },
                 ])

@@ -22,7 +22,7 @@
 #else
 #include <sys/clonefile.h>
 
-/// `ferry_reflink` on Darwin.
+/// `ferry_reflink_open` on Darwin.
 int ferry_clone(const char *source, const char *destination, mode_t mode);
 #endif
 
@@ -95,17 +95,6 @@ static inline int ferry_reflink_open(int in, const char *source, const char *des
 ///
 /// Returns 0, or -1 and `errno`; a failure may leave a file.
 int ferry_copy_open(int in, const char *destination, mode_t mode);
-
-/// Like `ferry_reflink_open`, with a descriptor of its own.
-static inline int ferry_reflink(const char *source, const char *destination, mode_t mode) {
-    int in = open(source, O_RDONLY | O_CLOEXEC);
-    if (in < 0) return -1;
-    int result = ferry_reflink_open(in, source, destination, mode);
-    int saved = errno;
-    close(in);
-    errno = saved;
-    return result;
-}
 
 /// Returns the free bytes for unprivileged users on a path's volume; -1 and `errno` on failure.
 int64_t ferry_free_bytes(const char *path);
@@ -200,9 +189,6 @@ int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int 
 ///
 /// Returns 0 or an error number.
 int ferry_spawn_shell(pid_t *child, const char *command, char *const environment[]);
-
-/// Returns the environment of this process.
-char **ferry_environment(void);
 
 /// Returns the path of the running program without symbolic links, which the caller frees; NULL and `errno` on failure.
 char *ferry_own_path(void);

@@ -58,15 +58,10 @@ package struct MappingsBeside {
     }
 
     private static func folders(of catalog: ModelCatalog) -> [String] {
-        var folders: [String] = []
-        for version in catalog.versions where version.parts.isEmpty {
+        catalog.versions.filter(\.parts.isEmpty).flatMap { version in
             let own = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
-            for folder in [FileLayer.parent(of: own)] + (version.bundle == nil ? [] : [own])
-            where !folders.contains(folder) {
-                folders.append(folder)
-            }
-        }
-        return folders
+            return [FileLayer.parent(of: own)] + (version.bundle == nil ? [] : [own])
+        }.distinct
     }
 }
 

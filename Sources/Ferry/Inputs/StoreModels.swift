@@ -11,7 +11,7 @@ package enum StoreModels {
         return { path throws(FerryError) in
             let start = try files.open(path).read(count: DatabaseHeader.byteCount, at: 0)
             guard DatabaseHeader(start) != nil else { return nil }
-            do {
+            return try FerryError.wrapping(on: path) {
                 let real = try RunPlace.existing(path, files: files)
                 return try OpenedStore.reading(real, files: files) { store in
                     try version(of: store) { archive in
@@ -21,8 +21,6 @@ package enum StoreModels {
                         return model
                     }
                 }
-            } catch {
-                throw FerryError.wrapping(error, on: path)
             }
         }
     }

@@ -1,4 +1,4 @@
-internal import FerryBase
+public import FerryBase
 internal import FerryPlan
 
 /// The versions that a migration passes through.
@@ -16,16 +16,6 @@ public enum ChainChoice: Sendable {
     case next(@Sendable (VersionQuestion) throws -> String?)
 }
 
-/// A version of a chain for which ``ChainChoice/next(_:)`` chooses the next one.
-public struct VersionQuestion: Sendable, Hashable {
-    /// The version that the chain has reached.
-    public var version: String
-    /// The version that the migration leads to.
-    public var target: String
-    /// Versions to which a mapping model leads, and the next one in version order; other versions may be returned too.
-    public var candidates: [String]
-}
-
 extension Configuration {
     /// The choice of the chain for the planner.
     var route: ChainRoute {
@@ -33,12 +23,7 @@ extension Configuration {
             switch chain {
             case .automatic: .search
             case .versions(let names): .list(names, origin: "the list of versions")
-            case .next(let next):
-                .ask { question in
-                    try next(
-                        VersionQuestion(
-                            version: question.version, target: question.target, candidates: question.candidates))
-                }
+            case .next(let next): .ask(next)
             }
         return ChainRoute(choice: choice, infers: infersMappings, allowsDowngrade: allowsDowngrade)
     }

@@ -168,17 +168,24 @@ extension Migrator {
     public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
         try withRun(configuration) { try $0.statements($1) }
     }
+
+    /// The properties that do not keep their name and entity through all versions of the migration.
+    ///
+    /// - Parameter configuration: The settings of the migration.
+    /// - Returns: The properties by name; empty if the store has the target version.
+    /// - Throws: ``FerryError`` as ``plan(_:checksRows:)-76jl`` does.
+    public func lineages(_ configuration: Configuration = Configuration()) throws -> [PropertyLineage] {
+        try withRun(configuration) { try $0.planned($1, checksRows: false)?.plan.lineages ?? [] }
+    }
 }
 
 /// Checks that the linked SQLite has the features that Ferry needs.
 enum SQLiteCheck {
     static func require() throws {
-        do {
+        try FerryError.wrapping(on: "an empty database") {
             let connection = try Connection(path: ":memory:", mode: .create)
             try probe("SELECT json('[]')", "JSON functions", connection)
             try probe("CREATE VIRTUAL TABLE temp.probe USING rtree(id, low, high)", "R-Trees", connection)
-        } catch {
-            throw FerryError.wrapping(error, on: "an empty database")
         }
     }
 

@@ -78,31 +78,7 @@ public struct PlanReport: Sendable, Codable {
         public var tables: [Table]?
     }
 
-    /// One table of a step's new version, or one of the old version that is dropped.
-    public struct Table: Sendable, Hashable, Codable {
-        /// What a step does with a table; a later version may add more.
-        public struct Treatment: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-            public let rawValue: String
-            public init(rawValue: String) { self.rawValue = rawValue }
-            public var description: String { rawValue }
-
-            /// Not one page of it is written.
-            public static let kept = Self(rawValue: "kept")
-            /// Its columns change, or the values of its rows.
-            public static let altered = Self(rawValue: "altered")
-            /// Its rows are made anew.
-            public static let filled = Self(rawValue: "filled")
-            /// The new version has no such table.
-            public static let dropped = Self(rawValue: "dropped")
-        }
-
-        public var name: String
-        /// The root entity of its objects; nil for the table of a many-to-many relationship.
-        public var entity: String?
-        public var treatment: Treatment
-        /// The reason why it is filled; nil for another treatment.
-        public var reason: String?
-    }
+    public typealias Table = PlannedTable
 
     /// A pair of successive versions in the chain.
     public struct Link: Sendable, Hashable, Codable {

@@ -29,7 +29,7 @@ public struct StoreFiles: Sendable {
         var status = RunStatus(state: isRunning ? .running : .interrupted)
         status.phase = record.head.phase
         status.runID = record.head.id
-        if case .migration(_, let migration) = record {
+        if case .migration(let migration) = record.content {
             let all = migration.stepCount
             status.steps = all
             if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }
@@ -208,10 +208,12 @@ public struct StoreFiles: Sendable {
         }
         let unfinished = try RunFolder.read(runFolder, files: files)?.head.snapshot
         let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
-        let pruned = try snapshots.prune(
-            Retention(
-                newest: keep, minimumAge: minimumAge.components.seconds, daily: daily, weekly: weekly),
-            protecting: [unfinished, wayBack].compactMap { $0 }, isTrial: isTrial, stop: stop)
+        let pruned = try snapshots.snapshots.prune(
+            Retention(newest: keep, minimumAge: minimumAge.components.seconds, daily: daily, weekly: weekly),
+            now: Int64(Date().timeIntervalSince1970),
+            // The store may have been moved, so only names count.
+            protecting: Set([unfinished, wayBack].compactMap { $0.map { FileLayer.name(of: $0) } }), isTrial: isTrial,
+            stop: stop)
         return PruneReport(
             removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }

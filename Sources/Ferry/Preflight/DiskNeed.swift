@@ -2,13 +2,8 @@ internal import FerryBase
 
 /// The disk space that a run needs beside the store at its peak, per volume.
 struct DiskNeed {
-    private struct Volume {
-        var folder: String
-        var bytes: Int64
-    }
-
     private let files: FileLayer
-    private var volumes: [UInt64: Volume] = [:]
+    private var volumes: [UInt64: (folder: String, bytes: Int64)] = [:]
 
     /// Estimated sizes of new stores, and of journals, may be low by a tenth.
     private static let margin = 1.1
@@ -17,21 +12,23 @@ struct DiskNeed {
     /// Empty tables, records of the run, side files.
     private static let base: Int64 = 1 << 16
 
-    /// Adds up the space of `stores` new stores at one time: a step reads the destination of the step before.
+    /// Adds up the space of one transaction on the store itself, or of `stores` new stores at one time: a step reads the
+    /// destination of the step before.
     ///
-    /// The old store, into which the swap writes, is on the volume of the run folder.
+    /// The old store, into which the swap writes, is on the volume of the run folder. The snapshot has its share of bytes
+    /// for one byte of content.
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
     init(
-        _ steps: [StepEstimates.Step], contentBytes: Int64, way: Way, runFolder: String, snapshot: Snapshot?,
-        files: FileLayer
+        _ steps: [StepEstimates.Step], contentBytes: Int64, isInPlace: Bool, stores: Int, swapsStore: Bool,
+        runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
         guard let largest = steps.map(\.peak).max() else { return }
         var bytes = largest
-        switch way {
-        case .inPlace: bytes = steps.reduce(0) { $0 + $1.peak }
-        case .copies(let stores, let swapsStore):
+        if isInPlace {
+            bytes = steps.reduce(0) { $0 + $1.peak }
+        } else {
             let sizes = steps.map(\.destinationBytes)
             let destinations = sizes.sorted().suffix(stores).reduce(0, +)
             // A verification beside the next step has its lookups beside that step's scratch.
@@ -45,19 +42,6 @@ struct DiskNeed {
         if let snapshot { try add(Int64(Double(contentBytes) * snapshot.share) + Self.base, at: snapshot.folder) }
     }
 
-    enum Way {
-        /// One transaction on the store itself.
-        case inPlace
-        /// As many stores at one time; the last one may replace the content of the old store.
-        case copies(stores: Int, swapsStore: Bool)
-    }
-
-    struct Snapshot {
-        var folder: String
-        /// The bytes of the archive for one byte of content.
-        var share: Double
-    }
-
     private mutating func add(_ bytes: Int64, at path: String) throws(FerryError) {
         // The folder may not exist yet.
         var folder = path
@@ -65,7 +49,7 @@ struct DiskNeed {
             folder = FileLayer.parent(of: folder)
         }
         let volume = try files.volume(of: folder)
-        volumes[volume, default: Volume(folder: folder, bytes: 0)].bytes += bytes
+        volumes[volume, default: (folder: folder, bytes: 0)].bytes += bytes
     }
 
     /// Bytes, keyed by a folder on each volume.

@@ -1,5 +1,6 @@
 internal import FerryExpression
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
@@ -153,7 +154,8 @@ package struct DistinctValues {
         return sample
     }
 
-    private static func path(_ key: String) -> String {
+    /// The JSON path of a key.
+    static func path(_ key: String) -> String {
         "$.\"\(key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\""))\""
     }
 

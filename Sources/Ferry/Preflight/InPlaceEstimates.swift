@@ -89,7 +89,7 @@ struct InPlaceEstimates {
         of step: StepPlan, isFirst: Bool, from source: StoreLayout, to destination: StoreLayout
     ) -> StepProgram? {
         if isFirst, let whole = planned.inPlace?.whole { return whole }
-        do throws(InPlaceObstacle) {
+        do throws(StepObstacle) {
             return try StepProgram(
                 inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
                 keptPart: step.keptPart)

@@ -297,8 +297,7 @@ extension Configuration {
             isRefused(loss) && !allowedLosses.contains(loss.name) && !allowedLosses.contains(loss.entity)
         }
         guard let first = open.first else { return nil }
-        var names: [String] = []
-        for name in open.map(\.name) where !names.contains(name) { names.append(name) }
+        let names = open.map(\.name).distinct
         // No mapping model has a place for damage, history, or values in the way.
         let isMappable = open.contains { !$0.isDamage && !$0.isOfHistory && !$0.isInTheWay }
         let hasMappingModels = hasMappingModels || !isMappable

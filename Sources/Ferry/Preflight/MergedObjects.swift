@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore

@@ -10,11 +10,7 @@ internal import FerryStore
 extension Preflight {
     /// The objects that cannot be carried into the new store; reads no rows.
     func refusalsOfAppObjects() throws -> [FerryError] {
-        do {
-            return try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals
-        } catch {
-            throw FerryError.wrapping(error, on: store.path)
-        }
+        try FerryError.wrapping(on: store.path) { try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals }
     }
 
     /// Finds the objects that cannot be carried into the new store, and those that are left behind.
@@ -51,7 +47,7 @@ extension Preflight {
 
     /// The objects beside the model; nil if the new store cannot be laid out.
     private func appObjects(isInPlace: Bool) throws -> AppObjects? {
-        guard step.mode != .none, layoutRefusals.isEmpty else { return nil }
+        guard layoutRefusals.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try AppObjects(
             of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
@@ -60,7 +56,7 @@ extension Preflight {
     /// The refusals of a step, and its program in place, which takes long to plan for a step through many versions.
     private func refusalsAndProgram(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], program: StepProgram?)
     {
-        guard let appObjects else { return (step.mode == .none ? [] : layoutRefusals, nil) }
+        guard let appObjects else { return (layoutRefusals, nil) }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
@@ -71,11 +67,7 @@ extension Preflight {
                 return ([error], nil)
             }
         }
-        let mirroring = try appObjects.mirroring.flatMap { mirroring in
-            try MirroringRefusal.find(
-                mirroring, step.resolved,
-                unknownEntities: { try mirroring.rowsOfUnknownEntities(to: layout, on: connection) })
-        }
+        let mirroring = try appObjects.mirroringRefusal(of: step.resolved, layout, on: connection)
         return (appObjects.refusals + [mirroring].compactMap { $0 }, nil)
     }
 
@@ -104,7 +96,7 @@ extension Preflight {
     /// Returns the leftovers with rows.
     @discardableResult
     mutating func findLeftoversInTheWay(_ leftovers: [Leftover]? = nil) throws -> Set<Leftover> {
-        guard step.mode != .none, layoutRefusals.isEmpty else { return [] }
+        guard layoutRefusals.isEmpty else { return [] }
         let found = try leftovers ?? Leftover.all(in: layout, on: connection)
         guard !found.isEmpty else { return [] }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
@@ -128,9 +120,7 @@ extension Preflight {
     /// Finds the parts of the history that become empty since they number an entity's properties or preserved values.
     mutating func findLostHistory() throws {
         let catalog = try StoreCatalog(connection)
-        guard step.mode != .none, let table = catalog.tables.first(where: { $0.name.uppercased() == "ACHANGE" }) else {
-            return
-        }
+        guard let table = catalog.tables.first(where: { $0.name.uppercased() == "ACHANGE" }) else { return }
         let columns = table.columns.map { $0.name.uppercased() }
         let tombstones = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
         // By entity of the step at hand: the number in the store, and whether each part is still there.

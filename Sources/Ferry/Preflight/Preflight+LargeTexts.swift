@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore

@@ -38,7 +38,7 @@ struct Preflight {
 
     /// Finds every reason to refuse the migration, and the findings that the run and its report need.
     mutating func check() throws {
-        do {
+        try FerryError.beforeRun(on: store.path) {
             if planned.writesRows, try !findDamagedPages() { return }
             let checks = RowChecks(
                 connection: connection, layout: layout, rows: planned.rows, step: step, walk: planned.walk)
@@ -55,14 +55,12 @@ struct Preflight {
             if planned.writesRows { try findDamage() }
             if let refusal = configuration.refusal(of: losses) { refusals.append(refusal) }
             findings.losses = losses.map(Loss.init)
-        } catch {
-            throw FerryError.beforeRun(error, on: store.path)
         }
     }
 
     /// The refusals that models, mapping models and counts of rows tell; reads no values.
     func refusalsOfCounts() throws -> [FerryError] {
-        do {
+        try FerryError.beforeRun(on: store.path) {
             let checks = RowChecks(connection: connection, layout: layout, rows: planned.rows, step: step)
             let needing = Set(step.needsRowCheck.map(\.source) + step.needsEmptySource.map(\.source))
             // An estimate may count rows of an entity that has none.
@@ -77,8 +75,6 @@ struct Preflight {
                 connection: connection, layout: layout, rows: planned.rows.filter { present.contains($0.key) },
                 step: step)
             return known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
-        } catch {
-            throw FerryError.beforeRun(error, on: store.path)
         }
     }
 
@@ -167,7 +163,7 @@ struct Preflight {
                     !destination.isOptional, !destination.isTransient,
                     case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
                 else { continue }
-                let count = try EmptyValues(in: place.table, of: place.number, on: connection).rows(without: column)
+                let count = try EmptyValues.rows(without: column, in: place, on: connection)
                 guard count > 0 else { continue }
                 let finding = "\(mapping.source).\(name) is empty in \(count.counting("row")), but "
                 if !source.isOptional {

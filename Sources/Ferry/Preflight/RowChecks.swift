@@ -63,7 +63,7 @@ struct RowChecks {
     func emptyRows(_ attribute: String, of entity: String) throws -> Int64 {
         guard let place = rows(of: entity), let column = layout.column(of: attribute, in: entity) else { return 0 }
         if let empty = walk?.emptyRows(column.name, of: place.number, in: place.table) { return empty }
-        return try EmptyValues(in: place.table, of: place.number, on: connection).rows(without: column.name)
+        return try EmptyValues.rows(without: column.name, in: place, on: connection)
     }
 
     /// The table and the entity number of an entity's rows; nil if it has none.
@@ -83,8 +83,7 @@ struct RowChecks {
             let some = together.map { counted[$0] }.filter { $0 > 0 }
             if some.count < 2 { return counted + [some.first ?? 0] }
         }
-        return try EmptyValues(in: place.table, of: place.number, on: connection)
-            .rows(without: columns, together: together.map { columns[$0] })
+        return try EmptyValues.rows(without: columns, together: together.map { columns[$0] }, in: place, on: connection)
     }
 
     /// Rows without a value that a version between the store's and the next one requires.
@@ -171,8 +170,9 @@ extension ResolvedStep.MandatoryValue {
 
 /// The refusals of the steps after the first that follow from the store's own rows.
 ///
-/// Preflight knows rows that every earlier step carries one to one, and attributes that every step copies unchanged.
-/// The step itself checks requirements that depend on an expression, a filter or a found object, when it begins.
+/// Preflight knows rows that every earlier step carries one to one, and attributes that every step copies, unchanged or
+/// with a constant in place of nil. The step itself checks requirements that depend on another expression, a filter or
+/// a found object, when it begins.
 struct LaterStepsPreflight {
     let planned: Planned
     let connection: Connection
@@ -316,30 +316,16 @@ struct LaterStepsPreflight {
                 let attribute = model.attribute(name, of: mapping.destination)
                 return Value(
                     attribute: nil, defaultValue: attribute.flatMap(resolved.defaultValue(of:)) ?? substitute)
-            case .predefined("ifnil:then:", let operands)?:
-                guard operands.count == 2, let source = operands[0].sourceKey,
-                    case .constant(let constant) = operands[1]
-                else { return nil }
+            case .ifNil(let value, .constant(let constant))?:
+                guard let source = value.sourceKey else { return nil }
                 name = source
                 // A row that an earlier step fills is not empty in a later one.
-                substitute = DefaultValue(constant) ?? substitute
+                substitute = constant.stored ?? substitute
             case let expression?:
                 guard let source = expression.sourceKey else { return nil }
                 name = source
             }
         }
         return Value(attribute: name, defaultValue: substitute)
-    }
-}
-
-extension DefaultValue {
-    fileprivate init?(_ constant: Expression.Constant) {
-        switch constant {
-        case .null: return nil
-        case .boolean(let flag): self = .integer(flag ? 1 : 0)
-        case .integer(let integer): self = .integer(integer)
-        case .double(let double): self = .real(double)
-        case .string(let string): self = .text(string)
-        }
     }
 }

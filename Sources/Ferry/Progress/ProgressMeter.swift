@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import Foundation
 
 /// Writes the progress of a run to a small file of its run folder, which `status` reads.
 ///
@@ -142,22 +141,14 @@ final class ProgressMeter: Sendable {
         }
         content.etaSeconds = secondsLeft(state, at: now)
         // The run does not need this file: if it cannot be written, `status` has no progress to show.
-        do {
-            let aside = path + ".new"
-            try files.removeIfPresent(aside)
-            var output = try files.create(aside, mode: 0o600)
-            try output.write([UInt8](JSONEncoder().encode(content)))
-            try output.close()
-            try files.rename(aside, to: path)
-        } catch {}
+        do { try files.putAside(content, to: path) } catch {}
     }
 
     /// The last content written by the run with this id; nil if it cannot be read.
     static func read(in folder: String, of runID: String) -> Content? {
-        let files = FileLayer()
         do {
-            let content = try JSONDecoder().decode(Content.self, from: Data(files.read(path(in: folder))))
-            return content.runID == runID ? content : nil
+            let content = try FileLayer().decoded(Content.self, at: path(in: folder))
+            return content?.runID == runID ? content : nil
         } catch {
             return nil
         }

@@ -88,8 +88,8 @@ extension RunWork.Step {
     mutating func leaveTables(of step: StepPlan, statements: [StatementList]) throws {
         lists = statements
         let treatments = try step.treatments()
-        let kept = Set(treatments.filter { $0.kind == .kept }.map(\.table))
-        let staying = kept.union(treatments.filter { $0.kind == .altered }.map(\.table))
+        let kept = Set(treatments.filter { $0.treatment == .kept }.map(\.name))
+        let staying = kept.union(treatments.filter { $0.treatment == .altered }.map(\.name))
         // Pages show the rows of kept tables, and the entries of their indexes.
         tables.removeAll { kept.contains($0.names[0]) }
         indexes.removeAll { $0.table.map(kept.contains) ?? false }

@@ -14,7 +14,7 @@ extension RunSession {
     /// - Returns: Whether the swap has happened.
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store in the wrong journal mode.
     package func recover(at path: String, trace: TraceHook? = nil) throws -> Bool {
-        do {
+        try FerryError.wrapping(on: path) {
             switch head.swap {
             case .place(let place): return try place.isDone(at: path, files: files)
             case .overwrite(let intent): return try recoverStore(at: path, intent, trace)
@@ -23,8 +23,6 @@ extension RunSession {
                 if isUnfinishedInPlace { _ = try recoverStore(at: path, nil, trace) }
                 return false
             }
-        } catch {
-            throw FerryError.wrapping(error, on: path)
         }
     }
 

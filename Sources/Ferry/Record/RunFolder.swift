@@ -98,7 +98,7 @@ package final class RunFolder {
                     remedy: "Finish the run with the version that started it, or discard it with \(on: .restarts).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
-            if case .migration(_, let migration) = record, !migration.isPlausible {
+            if case .migration(let migration) = record.content, !migration.isPlausible {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
                     remedy: "\(on: .restarts) discards the unfinished run.")

@@ -141,7 +141,7 @@ extension RunLog.Entry {
             id: head.id, kind: .rollback, finished: Date().formatted(.iso8601), tool: head.tool, chain: [],
             snapshot: head.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: [], ended: head.ended,
             output: head.output)
-        guard case .migration(_, let migration) = record else { return }
+        guard case .migration(let migration) = record.content else { return }
         (kind, from, to, chain) = (.migration, migration.from, migration.to, migration.chain)
         entityMappings = migration.steps.flatMap(\.entityMappings)
         if migration.options.output != nil { (source, options) = (head.source, migration.options) }

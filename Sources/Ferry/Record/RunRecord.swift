@@ -5,7 +5,7 @@ internal import FerryPlan
 /// The content of `run.json`: the identity of a run, the inputs that must not change, and the run's progress.
 ///
 /// If it differs from the databases of the run, these are right: it names the current step, but no rows.
-package enum RunRecord: Sendable {
+package struct RunRecord: Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
     /// 3: the part of a migration or a rollback has a key of its own.
@@ -13,29 +13,19 @@ package enum RunRecord: Sendable {
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 
-    case migration(RunHead, Migration)
-    case rollback(RunHead, Rollback)
-
-    package var head: RunHead {
-        get {
-            switch self {
-            case .migration(let head, _), .rollback(let head, _): head
-            }
-        }
-        set {
-            switch self {
-            case .migration(_, let migration): self = .migration(newValue, migration)
-            case .rollback(_, let rollback): self = .rollback(newValue, rollback)
-            }
-        }
+    /// The part of the record that only one kind of run has.
+    enum Content: Sendable {
+        case migration(Migration)
+        case rollback(Rollback)
     }
+
+    package var head: RunHead
+    var content: Content
 
     /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.
     var changesPlace: Bool {
-        switch self {
-        case .migration(let head, _): head.swap != nil
-        case .rollback(let head, let rollback): head.swap != nil || rollback.kept != nil
-        }
+        if case .rollback(let rollback) = content, rollback.kept != nil { return true }
+        return head.swap != nil
     }
 
     /// The part of the record that only a rollback has.
@@ -139,23 +129,24 @@ extension RunRecord: Codable {
     private enum CodingKeys: CodingKey { case kind, migration, rollback }
 
     package init(from decoder: any Decoder) throws {
-        let (head, content) = (try RunHead(from: decoder), try decoder.container(keyedBy: CodingKeys.self))
-        switch try content.decode(Kind.self, forKey: .kind) {
-        case .migration: self = .migration(head, try content.decode(Migration.self, forKey: .migration))
-        case .rollback: self = .rollback(head, try content.decode(Rollback.self, forKey: .rollback))
+        head = try RunHead(from: decoder)
+        let part = try decoder.container(keyedBy: CodingKeys.self)
+        switch try part.decode(Kind.self, forKey: .kind) {
+        case .migration: content = .migration(try part.decode(Migration.self, forKey: .migration))
+        case .rollback: content = .rollback(try part.decode(Rollback.self, forKey: .rollback))
         }
     }
 
     package func encode(to encoder: any Encoder) throws {
         try head.encode(to: encoder)
-        var content = encoder.container(keyedBy: CodingKeys.self)
-        switch self {
-        case .migration(_, let migration):
-            try content.encode(Kind.migration, forKey: .kind)
-            try content.encode(migration, forKey: .migration)
-        case .rollback(_, let rollback):
-            try content.encode(Kind.rollback, forKey: .kind)
-            try content.encode(rollback, forKey: .rollback)
+        var part = encoder.container(keyedBy: CodingKeys.self)
+        switch content {
+        case .migration(let migration):
+            try part.encode(Kind.migration, forKey: .kind)
+            try part.encode(migration, forKey: .migration)
+        case .rollback(let rollback):
+            try part.encode(Kind.rollback, forKey: .kind)
+            try part.encode(rollback, forKey: .rollback)
         }
     }
 }

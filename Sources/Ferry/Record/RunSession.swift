@@ -20,7 +20,7 @@ package final class MigrationSession: RunSession {
         (self.folder, self.head, self.migration) = (folder, head, migration)
     }
 
-    package var record: RunRecord { .migration(head, migration) }
+    package var record: RunRecord { RunRecord(head: head, content: .migration(migration)) }
 
     package var isUnfinishedInPlace: Bool {
         migration.isInPlace && !migration.runsInFolder && migration.options.output == nil
@@ -35,8 +35,8 @@ package final class MigrationSession: RunSession {
     ///
     /// - Returns: Whether there is one.
     func takeSaved() -> Bool {
-        guard case .migration(let head, let migration)? = folder.record else { return false }
-        (self.head, self.migration) = (head, migration)
+        guard let record = folder.record, case .migration(let migration) = record.content else { return false }
+        (head, self.migration) = (record.head, migration)
         return true
     }
 }
@@ -50,17 +50,17 @@ package final class RollbackSession: RunSession {
         (self.folder, self.head, self.rollback) = (folder, head, rollback)
     }
 
-    package var record: RunRecord { .rollback(head, rollback) }
+    package var record: RunRecord { RunRecord(head: head, content: .rollback(rollback)) }
     package var isUnfinishedInPlace: Bool { false }
 }
 
 extension RunFolder {
     /// The session of the run whose record is in the folder; nil if there is none.
     package func session(of record: RunRecord?) -> (any RunSession)? {
-        switch record {
-        case .migration(let head, let migration): MigrationSession(self, head, migration)
-        case .rollback(let head, let rollback): RollbackSession(self, head, rollback)
-        case nil: nil
+        guard let record else { return nil }
+        switch record.content {
+        case .migration(let migration): return MigrationSession(self, record.head, migration)
+        case .rollback(let rollback): return RollbackSession(self, record.head, rollback)
         }
     }
 }

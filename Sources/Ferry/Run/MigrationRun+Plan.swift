@@ -100,12 +100,10 @@ extension MigrationRun {
         try fitInputs(to: store)
         let (version, target) = try ends(of: store)
         guard version.hashes != target.hashes else { return nil }
-        do {
-            return try planned(
+        return try FerryError.beforeRun(on: place.store) {
+            try planned(
                 store, from: version, to: target, checksRows ? .exact : .estimated, countsAllLosses: checksRows
             ) { try checksRows ? PageWalk(of: $0, on: store.sourceGuard.connection, stop: stop) : nil }
-        } catch {
-            throw FerryError.beforeRun(error, on: place.store)
         }
     }
 

@@ -94,8 +94,7 @@ extension MigrationRun {
 
     /// A few names of a list; nil for an empty one.
     private static func list(_ names: [String]) -> String? {
-        var distinct: [String] = []
-        for name in names where !distinct.contains(name) { distinct.append(name) }
+        let distinct = names.distinct
         guard !distinct.isEmpty else { return nil }
         return distinct.prefix(4).joined(separator: ", ")
             + (distinct.count > 4 ? " and \(distinct.count - 4) more" : "")
@@ -165,12 +164,9 @@ extension MigrationRun {
         _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step], stores: Int = 2
     ) throws -> DiskNeed {
         try DiskNeed(
-            steps, contentBytes: store.contentBytes(),
-            way: plan.mayChangeStore && place.output == nil
-                ? .inPlace : .copies(stores: stores, swapsStore: place.output == nil),
-            runFolder: FileLayer.parent(of: place.result),
-            snapshot: takesSnapshot ? .init(folder: snapshotFolder, share: shareOfSnapshot(store)) : nil,
-            files: files)
+            steps, contentBytes: store.contentBytes(), isInPlace: plan.mayChangeStore && place.output == nil,
+            stores: stores, swapsStore: place.output == nil, runFolder: FileLayer.parent(of: place.result),
+            snapshot: takesSnapshot ? (folder: snapshotFolder, share: shareOfSnapshot(store)) : nil, files: files)
     }
 
     private func snapshotEstimate(_ store: OpenedStore, machine: Double) throws -> PlanReport.Snapshot? {
@@ -218,7 +214,7 @@ extension PlanReport {
                 Step(
                     from: step.versions.first ?? step.resolved.source.name,
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
-                    isApartBecause: step.isApartBecause, mode: Self.mode(step.mode),
+                    isApartBecause: step.isApartBecause, mode: step.mode == .copy ? .copy : .inPlace,
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
                     partitions: step.partitions.map { $0.entityMappings.map(Self.reported) }))
         }
@@ -230,11 +226,7 @@ extension PlanReport {
             guard let index = steps.firstIndex(where: { $0.mode != .refused && $0.versions == step.versions }) else {
                 continue
             }
-            steps[index].tables = try step.treatments().map { treatment in
-                Table(
-                    name: treatment.table, entity: treatment.entity,
-                    treatment: .init(rawValue: treatment.kind.rawValue), reason: treatment.reason)
-            }
+            steps[index].tables = try step.treatments()
         }
     }
 
@@ -249,17 +241,8 @@ extension PlanReport {
         }
     }
 
-    private static func mode(_ mode: StepPlan.Mode) -> Step.Mode {
-        switch mode {
-        case .none: .nothing
-        case .copy: .copy
-        case .inPlace: .inPlace
-        }
-    }
-
     private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
         switch step.mode {
-        case .none: "there is nothing to do"
         case .copy:
             (step.needsCopyBecause ?? "the plan ends before it")
                 + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")

@@ -31,18 +31,8 @@ final class VerificationBeside: Sendable {
         return try result.get()
     }
 
-    /// Waits for the end, and returns the summary if no error ended the verification.
-    func success() -> VerificationSummary? {
-        if case .success(let summary) = result { summary } else { nil }
-    }
-
-    /// Waits for the end, and returns the error with the differences, if there are any.
-    func difference() -> FerryError? {
-        guard case .failure(let error as FerryError) = result, error.code == .verificationFailed else { return nil }
-        return error
-    }
-
-    private var result: Result<VerificationSummary, any Error> {
+    /// Waits for the end.
+    var result: Result<VerificationSummary, any Error> {
         done.wait()
         defer { done.signal() }
         guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("signalled with its outcome") }

@@ -72,16 +72,6 @@ struct StoreSnapshots {
         return changed
     }
 
-    /// Removes old snapshots, but never the last one that verifies, nor those protected by name.
-    func prune(
-        _ retention: Retention, protecting archives: [String], isTrial: Bool, stop: StopRequest
-    ) throws -> SnapshotStore.Pruned {
-        try snapshots.prune(
-            retention, now: Int64(Date().timeIntervalSince1970),
-            // The store may have been moved, so only names count.
-            protecting: Set(archives.map { FileLayer.name(of: $0) }), isTrial: isTrial, stop: stop)
-    }
-
     /// Restores database and external data, after comparing both with the manifest.
     func restore(_ snapshot: Snapshot, to path: String, stop: StopRequest) throws {
         try snapshots.restore(
@@ -97,8 +87,7 @@ struct StoreSnapshots {
         var rows: [String: Int64] = [:]
         do {
             if let model = try ModelCache.version(in: store.sourceGuard.connection) {
-                let entities = try store.inspect(model, counting: .exact).0.entities
-                rows = Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
+                rows = try store.inspect(model, counting: .exact).0.rowsOfEntities
             }
         } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
             rows = [:]

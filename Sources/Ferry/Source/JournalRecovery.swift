@@ -19,7 +19,7 @@ struct JournalRecovery {
     /// - Returns: The folder with the copies; nil if there is no hot journal, and nothing was done.
     /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; a failed copy's error, before any change.
     func run() throws -> String? {
-        do {
+        try FerryError.wrapping(on: store.main) {
             guard try isHot() else { return nil }
             guard try !isBeingWritten() else { throw FerryError.storeInUse(store.main) }
             let copies = try copy()
@@ -30,8 +30,6 @@ struct JournalRecovery {
                     remedy: "Copies of both files are in \(copies).")
             }
             return copies
-        } catch {
-            throw FerryError.wrapping(error, on: store.main)
         }
     }
 

@@ -81,23 +81,17 @@ struct OpenedStore {
         _ version: ModelVersion, counting: StoreInspection.Counting,
         _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
     ) throws -> (StoreInspection, StoreLayout) {
-        do {
+        try FerryError.beforeRun(on: path) {
             let layout = try StoreLayout.actual(for: version.model, on: sourceGuard.connection)
             let connection = sourceGuard.connection
             return (
                 try StoreInspection(of: layout, on: connection, counting: counting, walk: walk(layout)), layout
             )
-        } catch {
-            throw FerryError.beforeRun(error, on: path)
         }
     }
 
     /// The bytes of the database including its `-wal`.
     func contentBytes() throws -> Int64 {
-        do {
-            return try sourceGuard.connection.contentBytes()
-        } catch {
-            throw FerryError.wrapping(error, on: path)
-        }
+        try FerryError.wrapping(on: path) { try sourceGuard.connection.contentBytes() }
     }
 }

@@ -44,6 +44,11 @@ extension FerryError {
         }
     }
 
+    /// Calls a body, and throws any of its errors as one on the file.
+    package static func wrapping<Result>(on path: String, _ body: () throws -> Result) throws(FerryError) -> Result {
+        do { return try body() } catch { throw wrapping(error, on: path) }
+    }
+
     /// Whether a stop request interrupted a statement, so that the current unit is lost.
     var gaveUpUnit: Bool {
         switch cause {
@@ -58,6 +63,11 @@ extension FerryError {
         var wrapped = wrapping(error, on: path)
         if (wrapped.cause as? DatabaseError)?.isCorrupt == true { wrapped.code = .storeDamaged }
         return wrapped
+    }
+
+    /// Calls a body before anything was written, and throws any of its errors as one on the file.
+    static func beforeRun<Result>(on path: String, _ body: () throws -> Result) throws(FerryError) -> Result {
+        do { return try body() } catch { throw beforeRun(error, on: path) }
     }
 
     private static let damagedRemedy: Remedy = """

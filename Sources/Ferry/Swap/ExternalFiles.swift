@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 

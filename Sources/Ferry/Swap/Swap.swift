@@ -40,7 +40,7 @@ package struct Swap {
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed,
     ///   and the call can be repeated; `.sourceChanged`; the reason of the stop request.
     package func run() throws {
-        do {
+        try FerryError.wrapping(on: store.main) {
             session.head.phase = .swap
             try checkDestination()
             try removeEmptyJournals(of: destination, files: files)
@@ -57,8 +57,6 @@ package struct Swap {
                 try SwapIntent.Overwrite(ofSchema: sourceGuard.connection.schemaVersion(), by: source))
             try external.add(from: ExternalData.folder(forStore: destination))
             try overwrite(sourceGuard.handOver(), with: source)
-        } catch {
-            throw FerryError.wrapping(error, on: store.main)
         }
         sourceGuard.release()
     }

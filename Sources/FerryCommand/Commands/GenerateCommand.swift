@@ -48,10 +48,8 @@ struct GenerateCommand: Command {
         try WritePlace().check(output, endings: [])
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
-        do {
+        try FerryError.wrapping(on: output) {
             try generator.generate(at: output, files: files) { renderer.show($0) }
-        } catch {
-            throw FerryError.wrapping(error, on: output)
         }
         let seconds = Clock.seconds(since: start)
         renderer.finish()

@@ -177,17 +177,6 @@ struct InspectRendering {
 }
 
 struct StoreContents {
-    struct EntityRows {
-        var name: String
-        var number: Int64
-        /// Nil if no model gives the table and no table has the usual name.
-        var table: String?
-        var rows: Int64?
-        var isEstimated: Bool
-        /// The bytes of the table with its indexes; nil if not measured, and for subentities, which share a table.
-        var bytes: Int64?
-    }
-
     /// Damage in rows, or the message for a part of the store that cannot be read.
     struct Problem {
         var kind: String
@@ -212,7 +201,7 @@ struct StoreContents {
     private(set) var model: String?
     private(set) var isModelCached = false
     private(set) var nearest: Nearest?
-    private(set) var entities: [EntityRows] = []
+    private(set) var entities: [StoredEntity] = []
     private(set) var joinTables: [StoreInspection.JoinRows] = []
     private(set) var features: [String] = []
     private(set) var objects: StoreObjects?
@@ -286,10 +275,7 @@ struct StoreContents {
             return try count(connection)
         }
         let inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
-        entities = inspection.entities.map {
-            EntityRows(
-                name: $0.entity, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
-        }
+        entities = inspection.entities.map { StoredEntity($0) }
         joinTables = inspection.joinTables
         features = inspection.features
         objects = inspection.objects
@@ -304,9 +290,7 @@ struct StoreContents {
     }
 
     private mutating func count(_ connection: Connection) throws {
-        entities = try StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated).map {
-            EntityRows(name: $0.name, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
-        }
+        entities = try StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated)
     }
 
     private mutating func measure(_ connection: Connection) throws {

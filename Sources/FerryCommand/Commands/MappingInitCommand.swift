@@ -64,7 +64,7 @@ struct MappingInitCommand: Command {
         rendering.marks = skeleton.open.flatMap { marks($0, in: destination.model, skeleton.mappingModel) }
         let open: [JSON] = skeleton.open.map { ["entity": $0.entity, "property": $0.property, "reason": $0.reason] }
         let notes = skeleton.open.map { item in
-            "open: \([item.entity, item.property].compactMap { $0 }.joined(separator: ".")): \(item.reason)"
+            "open: \([item.entity, item.property].compactMap { $0 }.joined(separator: ".")): \(item.reason ?? "")"
         }
         try show(rendering, open, notes, on: console)
         return .success
@@ -141,7 +141,7 @@ struct MappingInitCommand: Command {
 
     /// The marks of an open property in the entity mappings of its entity and its subentities.
     private func marks(
-        _ open: MappingSkeleton.Open, in model: ManagedObjectModel, _ mappingModel: MappingModel
+        _ open: InferredMapping.Change, in model: ManagedObjectModel, _ mappingModel: MappingModel
     ) -> [MappingRendering.Mark] {
         guard let property = open.property else { return [] }
         let isRelationship = model.relationship(property, of: open.entity) != nil
@@ -149,7 +149,7 @@ struct MappingInitCommand: Command {
         return mappingModel.entityMappings.compactMap(\.destination).filter { model.isKind($0, of: open.entity) }
             .map {
                 MappingRendering.Mark(
-                    entity: $0, property: property, isRelationship: isRelationship, text: "?? \(open.reason)")
+                    entity: $0, property: property, isRelationship: isRelationship, text: "?? \(open.reason ?? "")")
             }
     }
 }

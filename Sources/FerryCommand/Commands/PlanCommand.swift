@@ -175,7 +175,7 @@ package struct PlanRendering: CommandReport {
     }
 
     /// Whether two steps differ only in their versions and rows.
-    private static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
+    static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
         one.mappingModels == ["inferred"] && next.mappingModels == ["inferred"] && one.mode == next.mode
             && one.reason == next.reason && one.versions.count == 2 && next.versions.count == 2
     }
@@ -188,7 +188,7 @@ package struct PlanRendering: CommandReport {
             Emphasis.heading.mark(
                 "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
                     + "(\(run.count) inferred steps)"),
-            "  \(modeWord(first)): \(first.reason.sentenceEnd)",
+            "  \(first.mode.words.capitalizedFirst): \(first.reason.sentenceEnd)",
         ]
         let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
         if let reason = reasons.first, reasons.count == 1 {
@@ -205,7 +205,7 @@ package struct PlanRendering: CommandReport {
     private func text(_ step: PlanReport.Step, number: Int, width: Int) -> [String] {
         var lines = [
             "", Emphasis.heading.mark("Step \(number)   \(step.from) → \(step.to)  (\(modeText(step)))"),
-            "  \(modeWord(step)): \(step.reason.sentenceEnd)",
+            "  \(step.mode.words.capitalizedFirst): \(step.reason.sentenceEnd)",
         ]
         if let passed = passed(step) { lines.append("  " + passed) }
         if let reason = step.isApartBecause {
@@ -261,14 +261,6 @@ package struct PlanRendering: CommandReport {
                     + (plan.losses.isEmpty ? "" : " \(losses)"))
         }
         return (plan.losses.isEmpty ? Emphasis.good : .caution).mark("Runs. \(losses)")
-    }
-
-    private func modeWord(_ step: PlanReport.Step) -> String {
-        switch step.mode {
-        case .inPlace: "In place"
-        case .refused: "Refused"
-        case .copy, .nothing: "Copied"
-        }
     }
 
     private func modeText(_ step: PlanReport.Step) -> String {

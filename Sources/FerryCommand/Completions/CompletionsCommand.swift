@@ -106,9 +106,7 @@ struct CommandWords {
     let groups: [Group]
 
     init(_ table: [Syntax]) {
-        var names: [String] = []
-        for syntax in table where !names.contains(syntax.nameWords.first) { names.append(syntax.nameWords.first) }
-        groups = names.map { name in Group(name: name, commands: table.filter { $0.nameWords.first == name }) }
+        groups = table.groups { $0.nameWords.first }.map { Group(name: $0.key, commands: $0.elements) }
     }
 
     var families: [Group] { groups.filter(\.isFamily) }

@@ -245,7 +245,7 @@ struct DemoFolder {
         for version in LibraryModels.versions {
             try write(version.text, to: "\(models)/\(version.name).xcdatamodel/contents")
         }
-        try write(LibraryModels.currentVersion, to: models + "/.xccurrentversion")
+        try write(SourceBundle.currentVersionList("Library4"), to: models + "/.xccurrentversion")
         for mapping in LibraryModels.mappings { try write(mapping.text, to: "\(mappings)/\(mapping.name)") }
     }
 

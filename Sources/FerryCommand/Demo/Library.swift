@@ -110,18 +110,6 @@ enum LibraryModels {
             .joined(separator: "\n")
     }
 
-    static let currentVersion = """
-        <?xml version="1.0" encoding="UTF-8"?>
-        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-        <plist version="1.0">
-        <dict>
-            <key>_XCCurrentVersionName</key>
-            <string>Library4.xcdatamodel</string>
-        </dict>
-        </plist>
-
-        """
-
     /// The file name and the text of each step's mapping file.
     static let mappings: [(name: String, text: String)] = [
         (
@@ -208,20 +196,20 @@ struct LibraryStore {
         return GenerationOptions(
             rowsOfEntity: ["Book": books, "User": users], emptyPercent: 0,
             values: [
-                PropertyKey("Book", "title"): .computed { key, _ in .text(LibraryNames.title(Int(key))) },
+                PropertyKey("Book", "title"): { key, _ in .text(LibraryNames.title(Int(key))) },
                 // One book in fifty has no author; the first books have one author each, so that all names occur.
-                PropertyKey("Book", "authorName"): .computed { key, random in
+                PropertyKey("Book", "authorName"): { key, random in
                     if key % 50 == 0, authors > 1 { return .null }
                     let author = key <= authors ? key - 1 : random.below(authors)
                     return .text(LibraryNames.person(Int(author)))
                 },
-                PropertyKey("Book", "pages"): .integers(40...900),
-                PropertyKey("Book", "price"): .computed { _, random in .real(Double(500 + random.below(4_000)) / 100) },
-                PropertyKey("Book", "shelf"): .computed { _, random in
+                PropertyKey("Book", "pages"): { _, random in .integer(40 + random.below(861)) },
+                PropertyKey("Book", "price"): { _, random in .real(Double(500 + random.below(4_000)) / 100) },
+                PropertyKey("Book", "shelf"): { _, random in
                     .text("\(random.below(40))-\(random.below(12))")
                 },
-                PropertyKey("Book", "fileURL"): .computed { key, _ in .text("file:///Books/\(key).epub") },
-                PropertyKey("User", "name"): .computed { key, _ in .text(LibraryNames.person(Int(key * 7))) },
+                PropertyKey("Book", "fileURL"): { key, _ in .text("file:///Books/\(key).epub") },
+                PropertyKey("User", "name"): { key, _ in .text(LibraryNames.person(Int(key * 7))) },
             ],
             // About three users for two books.
             links: [PropertyKey("Book", "users"): 0...3])

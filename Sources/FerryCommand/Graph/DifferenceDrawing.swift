@@ -27,11 +27,14 @@ package struct DifferenceDrawing {
         /// The destination entities of new or changed relationships.
         package var related: [String]
         /// The lines for which the box has no room; their number is its last line.
-        var rest: [String] = []
+        var rest: [String]
         var allLines: [String] { (rest.isEmpty ? lines : lines.dropLast()) + rest }
 
-        package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
-            (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
+        package init(
+            kind: Kind, entity: String, title: String, lines: [String], related: [String], rest: [String] = []
+        ) {
+            (self.kind, self.entity, self.title, self.lines) = (kind, entity, title, lines)
+            (self.related, self.rest) = (related, rest)
         }
     }
 
@@ -46,17 +49,10 @@ package struct DifferenceDrawing {
 
     init(from source: ModelVersion, to destination: ModelVersion, names: (from: String, to: String)) {
         let difference = ModelDifference(from: source.model, to: destination.model)
-        var groups: [(key: String, isRemoved: Bool, changes: [ModelDifference.Change])] = []
-        for change in difference.changes {
-            let isRemoved = change.kind == .entityRemoved
-            if let last = groups.last, last.key == change.entity, last.isRemoved == isRemoved {
-                groups[groups.count - 1].changes.append(change)
-            } else {
-                groups.append((change.entity, isRemoved, [change]))
-            }
-        }
+        // A removed entity and a new one may have the same name.
+        let groups = difference.changes.groups { [$0.entity, $0.kind == .entityRemoved ? "-" : ""] }
         let words = ChangeWords(source: source.model, destination: destination.model)
-        let boxes = groups.map { words.box($0.changes) }
+        let boxes = groups.map { words.box($0.elements) }
         self.init(
             names: names, boxes: Kind.allCases.flatMap { kind in boxes.filter { $0.kind == kind } },
             unchanged: destination.model.entities.count - boxes.count(where: { $0.kind != .removed }))
@@ -237,11 +233,9 @@ struct ChangeWords {
             if let found { related.append(found.destinationEntity) }
         }
         let (drawn, rest) = Self.cut(lines, to: Self.mostChanges)
-        var box = DifferenceDrawing.Box(
+        return DifferenceDrawing.Box(
             kind: old == nil ? .changed : .renamed, entity: entity, title: old.map { "\($0) → \(entity)" } ?? entity,
-            lines: drawn, related: related)
-        box.rest = rest
-        return box
+            lines: drawn, related: related, rest: rest)
     }
 
     private func whole(
@@ -251,11 +245,9 @@ struct ChangeWords {
         let described = model.attributes(of: entity).map(described) + relationships.map(described)
         let lines = described.map { "\(kind.sign) \($0)" }
         let (drawn, rest) = Self.cut(lines, to: Self.mostProperties)
-        var box = DifferenceDrawing.Box(
+        return DifferenceDrawing.Box(
             kind: kind, entity: entity, title: entity, lines: drawn,
-            related: relationships.map(\.destinationEntity))
-        box.rest = rest
-        return box
+            related: relationships.map(\.destinationEntity), rest: rest)
     }
 
     private func line(_ change: ModelDifference.Change) -> String {

@@ -9,10 +9,6 @@ package struct Rect: Sendable, Equatable {
     var bottom: Double { y + height }
     var middle: Double { y + height / 2 }
 
-    package func overlaps(_ other: Rect) -> Bool {
-        x < other.right && other.x < right && y < other.bottom && other.y < bottom
-    }
-
     /// A width for the longest name in any font.
     static func width(of names: [String]) -> Double {
         let longest = names.map { TextMetrics.width($0, size: Drawing.size) }.max() ?? 0
@@ -27,26 +23,16 @@ enum Drawing {
     /// The room between a box and its text.
     static let inset = 12.0
 
-    /// A text that keeps within a room in any common font: it is cut in its middle.
+    /// A text that is cut in its middle to keep within a room in any common font, or to 200 characters.
     ///
     /// A tooltip has the whole text.
     static func text(
-        _ text: String, _ x: Double, _ y: Double, within room: Double, size: Double = Drawing.size,
-        isBold: Bool = false,
-        anchor: String? = nil, style: String? = nil
+        _ text: String, _ x: Double, _ y: Double, within room: Double? = nil, size: Double = Drawing.size,
+        isBold: Bool = false, anchor: String? = nil, isSoft: Bool = false, style: String? = nil
     ) -> Markup {
-        let shown = TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
+        let shown =
+            room.map { TextMetrics.fitted(text, into: $0, size: size, isBold: isBold) } ?? shortened(text, to: 200)
         // Without a textLength, which would stretch the letters of a narrow font.
-        return .element(
-            "text", ["x": x, "y": y, "text-anchor": anchor, "style": style],
-            shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
-    }
-
-    static func text(
-        _ text: String, _ x: Double, _ y: Double, anchor: String? = nil, isSoft: Bool = false, style: String? = nil,
-        most: Int = 200
-    ) -> Markup {
-        let shown = shortened(text, to: max(4, most))
         return .element(
             "text",
             ["x": x, "y": y, "text-anchor": anchor, "class": isSoft ? "soft" : nil, "style": style],

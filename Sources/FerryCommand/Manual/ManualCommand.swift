@@ -73,10 +73,10 @@ enum Manual {
         mdoc.text("The commands:")
         mdoc.list(
             table.map { syntax in
-                Mdoc.Item(label: "Xr \(pageName(ofCommand: syntax.name)) \(section)", text: syntax.summary)
+                (label: "Xr \(pageName(ofCommand: syntax.name)) \(section)", text: syntax.summary)
             })
         mdoc.section("EXIT STATUS")
-        mdoc.list(ExitCode.allCases.map { Mdoc.Item(label: "\($0.rawValue)", text: $0.meaning) })
+        mdoc.list(ExitCode.allCases.map { (label: "\($0.rawValue)", text: $0.meaning) })
         mdoc.section("EXAMPLES")
         mdoc.text("To see a complete migration on generated data:")
         mdoc.example("ferry demo")
@@ -104,13 +104,13 @@ enum Manual {
         mdoc.paragraph(syntax.discussion)
         if !syntax.operands.isEmpty {
             mdoc.text("Operands:")
-            mdoc.list(syntax.operands.map { Mdoc.Item(label: "Ar \($0.name)", text: $0.summary) })
+            mdoc.list(syntax.operands.map { (label: "Ar \($0.name)", text: $0.summary) })
         }
         for (title, options) in syntax.groupedOptions?.map({ ($0.group.rawValue, $0.options) })
             ?? [("Options", syntax.options)]
         {
             mdoc.text("\(title):")
-            mdoc.list(options.map { Mdoc.Item(label: Mdoc.notation(of: $0, isListed: true), text: $0.summary) })
+            mdoc.list(options.map { (label: Mdoc.notation(of: $0, isListed: true), text: $0.summary) })
         }
         mdoc.section("EXIT STATUS")
         mdoc.text("As in")
@@ -132,12 +132,6 @@ enum Manual {
 
 /// A manual page in the language mdoc(7).
 struct Mdoc {
-    struct Item {
-        /// The words of the macro's line.
-        var label: String
-        var text: String
-    }
-
     /// The longest text line for which `mandoc -Tlint` does not warn.
     private static let widest = 78
     private static let months = [
@@ -160,12 +154,10 @@ struct Mdoc {
     var page: String { lines.joined(separator: "\n") }
 
     mutating func section(_ name: String) {
-        endSection()
+        // A section does not end with space.
+        if lines.last == ".Pp" { lines.removeLast() }
         lines.append(".Sh \(name)")
     }
-
-    /// Removes the space at the end of a section.
-    private mutating func endSection() { if lines.last == ".Pp" { lines.removeLast() } }
 
     /// Adds a line that begins with a macro; the words hold no special characters of mdoc.
     mutating func macro(_ words: String) { lines.append("." + words) }
@@ -186,7 +178,8 @@ struct Mdoc {
         macro("Pp")
     }
 
-    mutating func list(_ items: [Item]) {
+    /// Adds items; a label is the words of a macro's line.
+    mutating func list(_ items: [(label: String, text: String)]) {
         macro("Bl -tag -width Ds")
         for item in items {
             macro("It \(item.label)")

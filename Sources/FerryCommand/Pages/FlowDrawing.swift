@@ -76,17 +76,10 @@ struct FlowDrawing {
 
     /// The nodes of one side below each other, and the y coordinate of each flow at its node.
     private func column(_ names: [String], _ flows: [Flow]) -> (nodes: [Node], places: [Double], height: Double) {
-        var order: [String] = []
-        var indexes: [String: [Int]] = [:]
-        for (index, name) in names.enumerated() {
-            if indexes[name] == nil { order.append(name) }
-            indexes[name, default: []].append(index)
-        }
         var places = [Double](repeating: 0, count: flows.count)
         var nodes: [Node] = []
         var y = Self.top
-        for name in order {
-            let own = indexes[name] ?? []
+        for (name, own) in names.indices.groups(by: { names[$0] }) {
             let total = own.map { thickness(flows[$0], flows) }.reduce(0, +)
             let height = max(Self.least, total)
             var place = y + (height - total) / 2

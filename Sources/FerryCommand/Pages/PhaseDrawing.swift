@@ -19,14 +19,7 @@ struct PhaseDrawing {
     /// `label` words a phase.
     init(_ samples: RunSamples, label: (Phase) -> String) {
         func lines(_ title: (RunSamples.Span) -> String) -> [Line] {
-            var order: [String] = []
-            var places: [String: [(start: Double, end: Double)]] = [:]
-            for span in samples.spans {
-                let key = title(span)
-                if places[key] == nil { order.append(key) }
-                places[key, default: []].append((span.start, span.end))
-            }
-            return order.map { Line(title: $0, spans: places[$0] ?? []) }
+            samples.spans.groups(by: title).map { Line(title: $0.key, spans: $0.elements.map { ($0.start, $0.end) }) }
         }
         let each = lines { ($0.step.map { "step \($0): " } ?? "") + label($0.phase) }
         self.lines = each.count > Self.mostLines ? lines { label($0.phase) } : each

@@ -47,12 +47,6 @@ extension PlanRendering {
         return page
     }
 
-    /// Whether two steps differ only in their versions and rows.
-    private static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
-        [one, next].allSatisfy { $0.mappingModels == ["inferred"] && $0.versions.count == 2 }
-            && one.mode == next.mode && one.reason == next.reason
-    }
-
     private func add(_ step: PlanReport.Step, number: Int, to page: inout Page) {
         page.heading("Step \(number): \(step.from) → \(step.to)")
         page.paragraph("\(step.mode.words.capitalizedFirst): \(step.reason).")
@@ -145,5 +139,5 @@ extension Page {
 }
 
 extension String {
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

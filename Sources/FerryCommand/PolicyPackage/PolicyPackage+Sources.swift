@@ -39,23 +39,18 @@ extension PolicyPackage {
     }
 
     private func relating(_ policy: PolicyClass) -> String {
-        let parts = policy.parts.map { part in
-            let name = SwiftText.quoted(part.original.name)
-            return late(part).isEmpty
-                ? "        case \(name): break" : "        case \(name): try relate\(function(part))(object, manager)"
-        }
-        return """
-                // Called when all objects of all entity mappings are made.
-                func createRelationships(
-                    forDestination object: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
-                ) throws {
-                    try defaultPolicy.createRelationships(forDestination: object, in: mapping, manager: manager)
-                    switch mapping.name {
-            \(parts.joined(separator: "\n"))
-                    default: throw unexpected(mapping)
-                    }
+        """
+            // Called when all objects of all entity mappings are made.
+            func createRelationships(
+                forDestination object: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+            ) throws {
+                try defaultPolicy.createRelationships(forDestination: object, in: mapping, manager: manager)
+                switch mapping.name {
+        \(cases(policy) { late($0).isEmpty ? "break" : "try relate\(function($0))(object, manager)" })
+                default: throw unexpected(mapping)
                 }
-            """
+            }
+        """
     }
 
     private func relatingOne(_ part: StandIn.Part) -> String {
@@ -145,18 +140,15 @@ extension PolicyPackage {
 
     /// Each selector or key once, with the properties that use it.
     private func calls(of policy: PolicyClass) -> [(selector: String, of: String)] {
-        var properties: [String: [String]] = [:]
-        var order: [String] = []
-        for part in policy.parts {
-            for property in part.properties {
-                for selector in property.asks {
-                    if properties[selector] == nil { order.append(selector) }
-                    properties[selector, default: []].append(
-                        "\(part.original.destination ?? "").\(property.name), \(property.type)\(property.hint)")
-                }
+        let asked = policy.parts.flatMap { part in
+            part.properties.flatMap { property in
+                let words = "\(part.original.destination ?? "").\(property.name), \(property.type)\(property.hint)"
+                return property.asks.map { (selector: $0, words: words) }
             }
         }
-        return order.map { ($0, "\($0) for \(properties[$0, default: []].joined(separator: "; "))") }
+        return asked.groups(by: \.selector).map { selector, uses in
+            (selector, "\(selector) for \(uses.map(\.words).joined(separator: "; "))")
+        }
     }
 }
 

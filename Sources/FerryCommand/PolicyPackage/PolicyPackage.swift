@@ -58,15 +58,9 @@ struct PolicyPackage {
 
     /// The policy classes in the order of the mapping model.
     var classes: [PolicyClass] {
-        var classes: [PolicyClass] = []
-        for part in standIn.parts {
-            guard let className = part.original.policyClassName else { continue }
-            if let index = classes.firstIndex(where: { $0.className == className }) {
-                classes[index].parts.append(part)
-            } else {
-                classes.append(PolicyClass(className: className, typeName: "", parts: [part]))
-            }
-        }
+        let parts = standIn.parts.filter { $0.original.policyClassName != nil }
+        var classes = parts.groups { $0.original.policyClassName ?? "" }
+            .map { PolicyClass(className: $0.key, typeName: "", parts: $0.elements) }
         // The module name is left out, unless two modules have a class of one name.
         func short(_ name: String) -> String {
             SwiftText.identifier(name.split(separator: ".").last.map(String.init) ?? name)

@@ -70,10 +70,27 @@ struct ChildProcess: ~Copyable {
     /// Waits for the end of the child and returns its exit code, or nil if a signal ended the child.
     consuming func wait() -> Int32? {
         if descriptor >= 0 { close(descriptor) }
+        let (signal, exit) = Self.end(of: identifier)
+        return signal == 0 ? exit : nil
+    }
+
+    /// Runs a command of the user by the shell to its end; returns what went wrong as a part of a sentence, or nil.
+    static func problem(of command: String, with environment: [String]) -> String? {
+        var lines: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+        defer { for line in lines { free(line) } }
+        var child: pid_t = 0
+        let code = ferry_spawn_shell(&child, command, &lines)
+        guard code == 0 else { return "could not be started (\(String(cString: strerror(code))))" }
+        let (signal, exit) = end(of: child)
+        if signal != 0 { return "was ended by signal \(signal)" }
+        return exit == 0 ? nil : "failed with exit code \(exit)"
+    }
+
+    private static func end(of child: pid_t) -> (signal: Int32, exit: Int32) {
         var status: Int32 = 0
-        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
         // The low seven bits name the signal that ended the process; the next byte is the exit code.
-        return status & 0x7f == 0 ? (status >> 8) & 0xff : nil
+        return (status & 0x7f, (status >> 8) & 0xff)
     }
 
     private static func failure(_ action: String, _ code: Int32) -> FerryError {

@@ -1,14 +1,6 @@
-internal import CSystem
 internal import Ferry
 internal import FerryBase
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import Foundation
 
 /// The command of `--on-event`, which `/bin/sh -c` runs at each event of a migration, on the thread of the event.
 ///
@@ -65,7 +57,7 @@ final class EventCommand: Sendable {
 
     private func run(_ event: String, _ values: [String: String], isStopping: Bool = true) {
         let values = known.withLock { $0 }.merging(values) { $1 }.merging(["EVENT": event]) { $1 }
-        guard let problem = UserCommand.problem(of: command, with: environment(values)) else { return }
+        guard let problem = ChildProcess.problem(of: command, with: environment(values)) else { return }
         let message =
             "The command of --on-event \(problem) at the event \(event)"
             + (values["PHASE"].map { " (\($0))." } ?? ".")
@@ -76,40 +68,9 @@ final class EventCommand: Sendable {
                 remedy: "Check the command's output above, and run the same command again to continue."))
     }
 
-    private func environment(_ values: [String: String]) -> [(name: String, value: String)] {
-        Self.variables.map { (Self.prefix + $0, values[$0] ?? "") }
-    }
-}
-
-/// A command of the user, run by the shell.
-private enum UserCommand {
-    /// Runs a command to its end, with added variables; returns what went wrong as a part of a sentence, or nil.
-    static func problem(of command: String, with variables: [(name: String, value: String)]) -> String? {
-        let added = Set(variables.map(\.name))
-        let inherited = inheritedVariables().filter { line in
-            !added.contains(String(line.prefix { $0 != "=" }))
-        }
-        var environment: [UnsafeMutablePointer<CChar>?] =
-            (inherited + variables.map { "\($0.name)=\($0.value)" }).map { strdup($0) } + [nil]
-        defer { for line in environment { free(line) } }
-        var child: pid_t = 0
-        let code = ferry_spawn_shell(&child, command, &environment)
-        guard code == 0 else { return "could not be started (\(String(cString: strerror(code))))" }
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
-        // The low seven bits name the signal that ended the process; the next byte is the exit code.
-        let (signal, exit) = (status & 0x7f, (status >> 8) & 0xff)
-        if signal != 0 { return "was ended by signal \(signal)" }
-        return exit == 0 ? nil : "failed with exit code \(exit)"
-    }
-
-    private static func inheritedVariables() -> [String] {
-        var lines: [String] = []
-        guard var next = ferry_environment() else { return [] }
-        while let line = next.pointee {
-            lines.append(String(cString: line))
-            next += 1
-        }
-        return lines
+    /// The environment of this process with the command's variables, as `NAME=VALUE`.
+    private func environment(_ values: [String: String]) -> [String] {
+        let own = Self.variables.map { (Self.prefix + $0, values[$0] ?? "") }
+        return ProcessInfo.processInfo.environment.merging(own) { $1 }.map { "\($0)=\($1)" }
     }
 }

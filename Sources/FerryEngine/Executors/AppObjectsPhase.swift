@@ -1,9 +1,9 @@
-internal import FerryBase
-internal import FerryMapping
+package import FerryBase
+package import FerryMapping
 internal import FerryModel
 internal import FerryPlan
-internal import FerrySQLite
-internal import FerryStore
+package import FerrySQLite
+package import FerryStore
 
 /// Copies persistent history, CloudKit records and the app's own schema objects, unless they are in the file already.
 ///
@@ -19,7 +19,9 @@ struct AppObjectsPhase {
             of: context.source, into: context.destination, on: context.connection, schema: "source",
             dropping: context.options.dropping)
         if let refusal = appObjects.refusals.first { throw refusal }
-        try appObjects.checkMirroring(context.step.resolved, context.source, on: context.connection, schema: "source")
+        let refusal = try appObjects.mirroringRefusal(
+            of: context.step.resolved, context.source, on: context.connection, schema: "source")
+        if let refusal { throw refusal }
         statements = AppObjectStatements(appObjects, in: context.sql)
     }
 
@@ -104,8 +106,7 @@ struct AppObjectsPhase {
         _ changes: AppTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
     ) throws {
         let kept = Set(translations.map(\.from))
-        let names = Dictionary(
-            context.source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let names = context.source.entitiesByNumber
         let rows = try context.connection.rows(
             "SELECT ZENTITY, count(*) FROM source.\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY")
         for row in rows where !kept.contains(row[0].integer ?? 0) {
@@ -116,14 +117,18 @@ struct AppObjectsPhase {
 }
 
 extension AppObjects {
-    /// Refuses CloudKit records that the step would make invalid.
-    func checkMirroring(
-        _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String
-    ) throws {
-        guard let mirroring else { return }
-        let refusal = try MirroringRefusal.find(
-            mirroring, step,
-            unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection, schema: schema) })
-        if let refusal { throw refusal }
+    /// Returns the refusal of a step that would make CloudKit records invalid, or nil.
+    package func mirroringRefusal(
+        of step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String = "main"
+    ) throws -> FerryError? {
+        guard let mirroring else { return nil }
+        if let refusal = MirroringRefusal.find(mirroring, step) { return refusal }
+        return try mirroring.rowsOfUnknownEntities(to: source, on: connection, schema: schema).map { table, rows in
+            FerryError(
+                .damagedSource,
+                "\(rows.counting("row")) of \(table) \(rows == 1 ? "is" : "are") for an entity that the store does "
+                    + "not have; its number could be given to another entity.",
+                remedy: "Let the app reset mirroring for this store, or migrate it.")
+        }
     }
 }

@@ -22,7 +22,7 @@ final class SetExecutor: MappingExecutor {
     }
 
     /// `sharesRanges`: the ranges also hold objects of other entities.
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool) throws {
         self.context = context
         self.mapping = mapping
         hasRowsOfRange = mapping.iteration == nil && !sharesRanges

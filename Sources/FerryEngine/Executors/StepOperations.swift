@@ -51,7 +51,7 @@ struct StepOperations {
             self.evidence = evidence
             for (index, statement) in try context.sql.statements(of: operation, policies: evidence).enumerated() {
                 try context.once("\(unit):\(index)", phase: phase, subject: context.sql.subject(of: operation)) {
-                    try run([statement])
+                    try context.connection.run(statement, now: context.options.now)
                 }
             }
         case .highestKeys:
@@ -72,7 +72,7 @@ struct StepOperations {
         if !whole.isEmpty {
             try context.once(unit, phase: phase, subject: subject) {
                 do {
-                    try run(whole)
+                    for statement in whole { try context.connection.run(statement, now: context.options.now) }
                 } catch let error as DatabaseError {
                     guard case .index(let index) = operation.work, error.isConstraint else { throw error }
                     throw FerryError.duplicates(
@@ -86,18 +86,6 @@ struct StepOperations {
             try context.walk(
                 whole.isEmpty ? unit : "\(unit):rows", over: table, phase: phase, subject: subject,
                 running: statement.sql.text)
-        }
-    }
-
-    private func run(_ statements: [ProgramStatement]) throws {
-        for statement in statements {
-            guard statement.form != .schema else {
-                try context.connection.run(statement, now: context.options.now)
-                continue
-            }
-            let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)
-            try prepared.bind(KeyRange.all)
-            try prepared.run()
         }
     }
 

@@ -35,7 +35,7 @@ package struct InPlacePlanning {
         let appObjects = try AppObjects(
             of: source, into: destination, on: store, dropping: dropping, inPlace: true, catalog: catalog)
         if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
-        try appObjects.checkMirroring(step.resolved, source, on: store, schema: "main")
+        if let refusal = try appObjects.mirroringRefusal(of: step.resolved, source, on: store) { throw refusal }
         if let refusal = appObjects.refusals.first { throw refusal }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
         let own = Set(appObjects.objects.map(\.name))
@@ -87,19 +87,15 @@ package struct InPlacePlanning {
 
     /// The program that leaves the schema of `shape`, or with nil that of the new version's layout.
     func program(leaving shape: InPlaceShape?) throws(FerryError) -> StepProgram {
-        do throws(InPlaceObstacle) {
+        do throws(StepObstacle) {
             return try StepProgram(
                 inPlace: step.resolved, source: source, schema: schema, destination: destination, shape: shape,
                 keptPart: step.keptPart)
         } catch {
-            switch error {
-            case .refused(let refusal): throw refusal
-            case .needsCopy(let reason):
-                throw FerryError(
-                    .unsupported,
-                    "The step to version \(step.resolved.destination.name) cannot be done in place: \(reason).",
-                    remedy: "Migrate to a new store with \(setting: .output).")
-            }
+            throw FerryError(
+                .unsupported,
+                "The step to version \(step.resolved.destination.name) cannot be done in place: \(error.reason).",
+                remedy: "Migrate to a new store with \(setting: .output).")
         }
     }
 }

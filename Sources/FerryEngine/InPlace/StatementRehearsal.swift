@@ -32,7 +32,6 @@ package struct StatementRehearsal {
     /// - Throws: ``FerryError`` if the step cannot run on this schema, ``DatabaseError`` if SQLite cannot make it.
     package mutating func statements(of step: StepPlan, dropping: Set<String>) throws -> StepStatements {
         switch step.mode {
-        case .none: StepStatements()
         case .inPlace: try inPlace(step, dropping: dropping)
         case .copy: try copied(step, dropping: dropping)
         }

@@ -249,11 +249,9 @@ extension DestinationObject {
     /// Records that a policy sets a relationship and its inverse.
     private func mark(_ relationship: Relationship) {
         let model = manager.context.destination.model
-        let entity = model.declaringEntity(of: relationship.name, in: entityName) ?? entityName
-        manager.mark("\(entity).\(relationship.name)")
-        guard let inverse = relationship.inverseName else { return }
-        let other = model.declaringEntity(of: inverse, in: relationship.destinationEntity)
-        manager.mark("\(other ?? relationship.destinationEntity).\(inverse)")
+        for case let key? in [model.key(of: relationship.name, in: entityName), model.inverseKey(of: relationship)] {
+            manager.mark(key.title)
+        }
     }
 
     private func set(_ value: Value, ofColumn column: String) {

@@ -228,10 +228,8 @@ public final class MigrationManager {
         return writer.object(key, self)
     }
 
-    private lazy var entityNames = Dictionary(
-        context.destination.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-    private lazy var sourceEntityNames = Dictionary(
-        context.source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    private lazy var entityNames = context.destination.entitiesByNumber
+    private lazy var sourceEntityNames = context.source.entitiesByNumber
 
     /// A source object, or nil if its row has an unknown entity.
     func sourceObject(number: Int64, key: Int64) -> SourceObject? {

@@ -93,13 +93,13 @@ extension MigrationValue {
         }
     }
 
-    /// The value in SQLite's form, for any attribute.
-    var plain: Value {
+    /// The value in SQLite's form, for any attribute; nil for NULL.
+    var plain: DefaultValue? {
         switch self {
-        case .null: .null
+        case .null: nil
         case .boolean(let flag): .integer(flag ? 1 : 0)
         case .integer(let integer): .integer(integer)
-        case .double(let real): real.isNaN ? .null : .real(real)
+        case .double(let real): real.isNaN ? nil : .real(real)
         case .string(let text): .text(text)
         case .date(let date): .real(date.timeIntervalSinceReferenceDate)
         case .uuid(let uuid): .blob(uuid.bytes)
@@ -118,7 +118,7 @@ extension MigrationValue {
 
     /// The value in the form of a column of a type, or nil if the type cannot hold it.
     func stored(as type: AttributeType, isExternal: Bool) -> Value? {
-        let plain = plain
+        let plain = Value(self.plain)
         switch (type, plain) {
         case (_, .null): return .null
         case (.integer16, .integer(let integer)) where Int16(exactly: integer) != nil: return plain
@@ -156,18 +156,6 @@ extension MigrationValue {
         case .date: "a date"
         case .uuid: "a UUID"
         case .data: "binary data"
-        }
-    }
-}
-
-extension OwnedValue {
-    init(_ value: Value) {
-        switch value {
-        case .null: self = .null
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .real(real)
-        case .text(let text): self = .text(Array(text.utf8))
-        case .blob(let bytes): self = .blob(bytes)
         }
     }
 }

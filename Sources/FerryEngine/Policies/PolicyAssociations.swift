@@ -235,7 +235,7 @@ public final class PolicyLookup {
     /// The object under a key, or nil.
     public func object(forKey key: MigrationValue) throws -> DestinationObject? {
         try search.bind(name, at: 1)
-        try search.bind(key.plain, at: 2)
+        try search.bind(Value(key.plain), at: 2)
         defer { search.reset() }
         guard try search.step() else { return nil }
         return try manager.destinationObject(number: search.integer(0), key: search.integer(1))
@@ -247,7 +247,7 @@ public final class PolicyLookup {
             throw FerryError(
                 .rowFailed, "The lookup \(name) was given nil as a key.", remedy: "Look up values only.")
         }
-        try record.bind([.text(name), key.plain, .integer(object.writer.number), .integer(object.primaryKey)])
+        try record.bind([.text(name), Value(key.plain), .integer(object.writer.number), .integer(object.primaryKey)])
         try record.run()
     }
 }

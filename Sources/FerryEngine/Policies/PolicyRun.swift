@@ -293,12 +293,12 @@ final class PolicyCalls: PolicyFunctions {
         }
     }
 
-    func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue {
+    func call(_ name: String, _ arguments: [FunctionValue]) throws -> DefaultValue? {
         guard let function = functions[name] else {
             throw FerryError(
                 .missingPolicy, "The migration policy \(mapping.resolved.policy ?? "") offers no function \(name).",
                 remedy: "Add it to the policy's functions.")
         }
-        return OwnedValue(try function(arguments.map { MigrationValue(raw: Value($0)) }).plain)
+        return try function(arguments.map { MigrationValue(raw: Value($0)) }).plain
     }
 }

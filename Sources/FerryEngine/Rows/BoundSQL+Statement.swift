@@ -17,8 +17,11 @@ extension BoundSQL {
 extension Connection {
     /// Runs a statement that is one unit; `now` is the run's fixed time.
     func run(_ planned: ProgramStatement, now: Double) throws(DatabaseError) {
-        guard !planned.sql.parameters.values.isEmpty else { return try execute(planned.sql.text) }
-        try planned.sql.prepare(on: self, now: now).run()
+        if planned.form == .schema, planned.sql.parameters.values.isEmpty { return try execute(planned.sql.text) }
+        let statement = try planned.sql.prepare(on: self, now: now)
+        // A statement with a range of keys takes all of them.
+        try statement.bind(KeyRange.all)
+        try statement.run()
     }
 }
 

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore

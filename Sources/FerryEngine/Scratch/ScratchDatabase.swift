@@ -243,7 +243,7 @@ package struct ScratchNeed: Sendable {
             let name = text.sourceKeys ?? ""
             let average = rows.elements[PropertyKey(mapping.source, name)] ?? Double(rows.bytes / 32 / max(1, read))
             return Int64(Double(read) * average) + 1
-        case let elements? where elements.fetches:
+        case let elements? where elements.contains(where: { if case .fetch = $0 { true } else { false } }):
             // Each source object may fetch every object.
             let (product, overflow) = read.multipliedReportingOverflow(by: rows.objects.values.reduce(0, +))
             return overflow ? .max / 1_000_000 : product
@@ -319,12 +319,5 @@ package struct ScratchNeed: Sendable {
         return layout.indexes.map { index in
             (rows[index.table] ?? 0) * (Bytes.indexEntry + (layout.holdsTexts(index) ? width : 0))
         }.max() ?? 0
-    }
-}
-
-extension Expression {
-    /// Whether the expression has a fetch request.
-    fileprivate var fetches: Bool {
-        if case .fetch = self { true } else { parts.contains(where: \.fetches) }
     }
 }

@@ -1,4 +1,5 @@
 package import FerryBase
+package import FerryModel
 
 /// Evaluates a computation for one row after another, with the functions that SQL calls.
 ///
@@ -112,14 +113,20 @@ package final class RowEvaluator {
     private static func constant(_ value: SQLParameter, _ now: Double) -> Node {
         switch value {
         case .now: return .constant(.real(now), nil)
-        case .constant(.null): return .constant(.null, nil)
-        case .constant(.boolean(let flag)): return .constant(.integer(flag ? 1 : 0), nil)
-        case .constant(.integer(let integer)): return .constant(.integer(integer), nil)
-        // As in SQLite, NaN is nil.
-        case .constant(.double(let real)): return .constant(real.isNaN ? .null : .real(real), nil)
-        case .constant(.string(let string)):
+        case .constant(let constant):
             let holder = ByteHolder()
-            return .constant(.text(holder.hold(Array(string.utf8))), holder)
+            return .constant(held(constant.stored, by: holder), holder)
+        }
+    }
+
+    private static func held(_ value: DefaultValue?, by holder: ByteHolder) -> FunctionValue {
+        switch value {
+        case nil: .null
+        case .integer(let integer)?: .integer(integer)
+        // As in SQLite, NaN is nil.
+        case .real(let real)?: real.isNaN ? .null : .real(real)
+        case .text(let text)?: .text(holder.hold(Array(text.utf8)))
+        case .blob(let bytes)?: .blob(holder.hold(bytes))
         }
     }
 
@@ -164,13 +171,7 @@ package final class RowEvaluator {
                 throw FerryError(.internalError, "An expression calls \(name) where there is no migration policy.")
             }
             let values = try arguments.map { try evaluate($0, row, policy) }
-            switch try policy.call(name, values) {
-            case .null: return .null
-            case .integer(let integer): return .integer(integer)
-            case .real(let real): return real.isNaN ? .null : .real(real)
-            case .text(let bytes): return .text(holder.hold(bytes))
-            case .blob(let bytes): return .blob(holder.hold(bytes))
-            }
+            return Self.held(try policy.call(name, values), by: holder)
         }
     }
 
@@ -232,16 +233,7 @@ package protocol RowValues: AnyObject {
 /// The functions of a migration policy that expressions call.
 package protocol PolicyFunctions: AnyObject {
     /// Calls a function by the selector or key that an expression names, and gives the value as a column would hold it.
-    func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue
-}
-
-/// A value with its own memory.
-package enum OwnedValue: Sendable, Hashable {
-    case null
-    case integer(Int64)
-    case real(Double)
-    case text([UInt8])
-    case blob([UInt8])
+    func call(_ name: String, _ arguments: [FunctionValue]) throws -> DefaultValue?
 }
 
 /// Bytes in a buffer that all calls reuse.

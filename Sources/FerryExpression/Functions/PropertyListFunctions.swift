@@ -53,12 +53,12 @@ indirect enum PlistValue {
         }
     }
 
-    static var tooMuch: FerryError { FerryError(.badArchive, "A property list is too deep or too large.") }
-    private static var unknown: FerryError { FerryError(.badArchive, "A property list contains an unknown object.") }
+    /// Without a reason: the function tells none.
+    static var unreadable: FerryError { FerryError(.badArchive, "A property list cannot be read.") }
 
     private static func enter(_ depth: Int, _ left: inout Int) throws(FerryError) {
         left -= 1
-        guard depth <= depthLimit, left >= 0 else { throw tooMuch }
+        guard depth <= depthLimit, left >= 0 else { throw unreadable }
     }
 
     private static func isArchive(_ list: PropertyList) throws(FerryError) -> Bool {
@@ -84,7 +84,7 @@ indirect enum PlistValue {
         case .real(let real), .date(let real): return .real(real)
         case .data(let bytes): return .data(bytes)
         case .string(let text): return .text(text)
-        case .uid: throw unknown
+        case .uid: throw unreadable
         case .array(let references), .set(let references):
             var elements: [PlistValue] = []
             for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &left)) }
@@ -116,13 +116,13 @@ indirect enum PlistValue {
         if let entries = try object.entries, classes.contains("NSDictionary") {
             var members: [(key: String, value: PlistValue)] = []
             for (key, value) in entries {
-                guard let name = try key.text else { throw unknown }
+                guard let name = try key.text else { throw unreadable }
                 members.append((name, try archived(value, depth: depth + 1, &left)))
             }
             return .dictionary(members)
         }
         let collections: Set = ["NSArray", "NSSet", "NSOrderedSet"]
-        guard !collections.isDisjoint(with: classes) else { throw unknown }
+        guard !collections.isDisjoint(with: classes) else { throw unreadable }
         var elements: [PlistValue] = []
         for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &left)) }
         return .array(elements)
@@ -197,95 +197,73 @@ indirect enum PlistValue {
     }
 }
 
-/// Reads an XML property list, element by element, without recursion.
-enum PlistXML {
-    /// An open container with its elements or members so far.
-    private struct Open {
-        var isDictionary: Bool
-        var elements: [PlistValue] = []
-        var members: [(key: String, value: PlistValue)] = []
-        var key: String?
-    }
+/// Reads an XML property list by recursion, as deep as the tokenizer allows.
+struct PlistXML {
+    private var tokens: XMLTokenizer
+    private var left = PlistValue.countLimit
 
     static func read(_ bytes: [UInt8]) throws(FerryError) -> PlistValue {
         var isGiven = false
         // One more level for the root element `plist`.
-        var tokens = XMLTokenizer(depthLimit: PlistValue.depthLimit + 1, failure: { reason, _ in damaged(reason) }) {
-            () throws(FerryError) in
-            defer { isGiven = true }
-            return isGiven ? [] : bytes
-        }
-        var stack: [Open] = []
-        var text = ""
+        let tokens = XMLTokenizer(
+            depthLimit: PlistValue.depthLimit + 1, failure: { _, _ in PlistValue.unreadable },
+            fill: { () throws(FerryError) in
+                defer { isGiven = true }
+                return isGiven ? [] : bytes
+            })
+        var reader = PlistXML(tokens: tokens)
         var root: PlistValue?
-        var left = PlistValue.countLimit
-        while let token = try tokens.next() {
-            switch token {
-            case .start(let name, _):
-                text = ""
-                if name == "array" || name == "dict" { stack.append(Open(isDictionary: name == "dict")) }
-            case .text(let piece): text += piece
-            case .end("plist"): break
-            case .end("key"):
-                guard let last = stack.indices.last, stack[last].isDictionary, stack[last].key == nil else {
-                    throw damaged("a key has no dictionary")
-                }
-                stack[last].key = text
-                text = ""
-            case .end(let name):
-                let value: PlistValue
-                if name == "array" || name == "dict" {
-                    guard let open = stack.popLast(), open.key == nil else { throw damaged("a key has no value") }
-                    value = open.isDictionary ? .dictionary(open.members) : .array(open.elements)
-                } else {
-                    value = try scalar(name, text)
-                }
-                text = ""
-                left -= 1
-                guard left >= 0 else { throw PlistValue.tooMuch }
-                guard let last = stack.indices.last else {
-                    guard root == nil else { throw damaged("it has two values") }
-                    root = value
-                    continue
-                }
-                if stack[last].isDictionary {
-                    guard let key = stack[last].key else { throw damaged("a value has no key") }
-                    stack[last].members.append((key, value))
-                    stack[last].key = nil
-                } else {
-                    stack[last].elements.append(value)
-                }
-            }
+        while let token = try reader.tokens.next() {
+            guard case .start(let name, _) = token, name != "plist" else { continue }
+            guard root == nil else { throw PlistValue.unreadable }
+            root = try reader.element(name)
         }
-        guard let root else { throw damaged("it has no value") }
+        guard let root else { throw PlistValue.unreadable }
         return root
     }
 
-    private static func scalar(_ name: String, _ text: String) throws(FerryError) -> PlistValue {
-        let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        switch name {
-        case "true": return .boolean(true)
-        case "false": return .boolean(false)
-        case "string": return .text(text)
-        case "integer":
-            guard let integer = Int64(word) else { throw damaged("an integer is malformed") }
-            return .integer(integer)
-        case "real":
-            guard let real = Double(word) else { throw damaged("a number is malformed") }
-            return .real(real)
-        case "data":
-            guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-                throw damaged("data is not Base64")
+    /// Reads an element after its start.
+    private mutating func element(_ name: String) throws(FerryError) -> PlistValue {
+        var text = ""
+        var elements: [PlistValue] = []
+        var members: [(key: String, value: PlistValue)] = []
+        var key: String?
+        while let token = try tokens.next() {
+            switch token {
+            case .text(let piece): text += piece
+            case .start("key", _):
+                guard name == "dict", key == nil, case .text(let word) = try element("string") else {
+                    throw PlistValue.unreadable
+                }
+                key = word
+            case .start(let inner, _):
+                left -= 1
+                // The root counts too. Only a dictionary has keys.
+                guard left > 0, name == "array" || key != nil else { throw PlistValue.unreadable }
+                let value = try element(inner)
+                if let member = key { members.append((member, value)) } else { elements.append(value) }
+                key = nil
+            case .end:
+                if name == "array" { return .array(elements) }
+                if name == "dict", key == nil { return .dictionary(members) }
+                guard let value = Self.scalar(name, text) else { throw PlistValue.unreadable }
+                return value
             }
-            return .data(Array(data))
-        case "date":
-            guard let seconds = ISODate.seconds(word) else { throw damaged("a date is malformed") }
-            return .real(seconds)
-        default: throw damaged("it has an unknown element")
         }
+        throw PlistValue.unreadable
     }
 
-    private static func damaged(_ reason: String) -> FerryError {
-        FerryError(.badArchive, "A property list cannot be read: \(reason).")
+    private static func scalar(_ name: String, _ text: String) -> PlistValue? {
+        let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return switch name {
+        case "true": .boolean(true)
+        case "false": .boolean(false)
+        case "string": .text(text)
+        case "integer": Int64(word).map { .integer($0) }
+        case "real": Double(word).map { .real($0) }
+        case "data": Data(base64Encoded: text, options: .ignoreUnknownCharacters).map { .data(Array($0)) }
+        case "date": ISODate.seconds(word).map { .real($0) }
+        default: nil
+        }
     }
 }

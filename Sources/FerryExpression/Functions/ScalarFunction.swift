@@ -41,8 +41,6 @@ package struct ScalarFunction: Sendable {
         + lists
         + methods + searches + dates + encodings + sets + draws + propertyLists
 
-    func takes(_ count: Int) -> Bool { argumentCount < 0 ? count <= 127 : argumentCount == count }
-
     package static func named(_ name: String) -> ScalarFunction? { byName[name] }
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

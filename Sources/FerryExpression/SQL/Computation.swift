@@ -3,7 +3,7 @@
 /// A computation runs as SQL text (``SQLTranslator``) or in Swift (``RowEvaluator``); both must give equal values.
 package indirect enum Computation: Sendable, Hashable {
     /// An operator of SQL on other computations.
-    package enum Operator: UInt8, Sendable {
+    package enum Operator: Sendable {
         /// Arithmetic on operands that are always stored as reals.
         case plus, minus, times
         /// The first operand, or the second if the first is nil.
@@ -18,16 +18,6 @@ package indirect enum Computation: Sendable, Hashable {
         case not
         /// The second operand if the first is true, else the third.
         case choose
-
-        /// The number of operands; nil for any number.
-        var operandCount: Int? {
-            switch self {
-            case .all, .any: nil
-            case .isNull, .isNotNull, .not: 1
-            case .plus, .minus, .times, .ifNull, .same, .less, .lessOrEqual: 2
-            case .choose: 3
-            }
-        }
 
         /// The symbols on SQLite's parser stack beside the first operand and beside each other operand.
         fileprivate var symbols: (first: Int, others: Int) {
@@ -68,14 +58,6 @@ extension Computation {
             keys.append(key)
         }
         return keys
-    }
-
-    /// Whether only the statement can compute the value, so that a program cannot contain it.
-    var needsStatement: Bool {
-        switch self {
-        case .column, .elementText, .parameter, .argument, .collection: true
-        default: false
-        }
     }
 
     /// The direct operands.

@@ -16,15 +16,9 @@ package struct SQLTranslator<Resolver: PathResolver> {
         self.resolver = resolver
     }
 
-    /// Translates an expression to the storage of a destination attribute.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression` if the expression is wrong for the models or for the attribute's type;
-    ///   `.missingPolicy` or `.unsupported` if only code could evaluate it.
-    package mutating func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> String {
-        try sql(translation.value(expression, for: attribute))
-    }
-
     /// Translates an expression in its own type.
+    ///
+    /// - Throws: As ``ExpressionTranslation/value(_:)``.
     package mutating func value(_ expression: Expression) throws(FerryError) -> String {
         try sql(translation.value(expression).computation)
     }
@@ -44,8 +38,10 @@ package struct SQLTranslator<Resolver: PathResolver> {
     }
 
     private mutating func text(of computation: Computation) throws(FerryError) -> String {
-        if computation.depth > depthLeft, !computation.needsStatement { return try evaluation(of: computation) }
         switch computation {
+        // Limits the depth of its parts itself.
+        case .collection(let collection): return try subquery(collection)
+        case _ where computation.depth > depthLeft: return try evaluation(of: computation)
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
         case .parameter(let value): return resolver.parameter(value)
@@ -59,7 +55,6 @@ package struct SQLTranslator<Resolver: PathResolver> {
             }
             return "\(name)(\(try list(arguments, ", ")))"
         case .operation(let symbol, let operands): return try text(of: symbol, operands)
-        case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
                 .unsupported, "\(name) of the migration policy is code, which SQL cannot call.",
@@ -202,6 +197,19 @@ package enum SQLParameter: Sendable, Hashable {
     case constant(Expression.Constant)
     /// `now()`: the run's fixed time, in seconds since 2001-01-01 UTC, bound as a real.
     case now
+}
+
+extension Expression.Constant {
+    /// The constant as a bound value; nil for NULL.
+    package var stored: DefaultValue? {
+        switch self {
+        case .null: nil
+        case .boolean(let flag): .integer(flag ? 1 : 0)
+        case .integer(let integer): .integer(integer)
+        case .double(let double): .real(double)
+        case .string(let text): .text(text)
+        }
+    }
 }
 
 /// A statement under construction, which supplies columns and placeholders to the translation.

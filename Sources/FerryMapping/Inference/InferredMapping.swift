@@ -172,17 +172,10 @@ extension Expression.Constant {
 
 /// A mapping model for its author to complete: inferred rules are filled in, missing values are marked.
 package struct MappingSkeleton: Sendable {
-    /// A value that only the author can give, with the reason.
-    package struct Open: Sendable, Hashable {
-        package var entity: String
-        package var property: String?
-        package var reason: String
-    }
-
     /// Without open properties and automatic rules.
     package private(set) var mappingModel: MappingModel
-    /// In the order of the changes.
-    package private(set) var open: [Open] = []
+    /// The changes that need a value which only the author can give, each with a reason.
+    package let open: [InferredMapping.Change]
 
     package init(source: ModelVersion, destination: ModelVersion) {
         let difference = ModelDifference(from: source.model, to: destination.model)
@@ -190,10 +183,7 @@ package struct MappingSkeleton: Sendable {
         mappingModel = MappingModel(
             name: "skeleton", path: "", sourceVersion: source.name, destinationVersion: destination.name,
             entityMappings: [])
-        for change in InferenceRules(difference).verdicts() {
-            guard let reason = change.reason, MappingSkeleton.needsValue(change) else { continue }
-            open.append(Open(entity: change.entity, property: change.property, reason: reason))
-        }
+        open = InferenceRules(difference).verdicts().filter { $0.reason != nil && MappingSkeleton.needsValue($0) }
         let marked = Set(open.map { PropertyName(entity: $0.entity, property: $0.property ?? "") })
         // A mapping that adds an entity makes no objects, and is left out.
         let all = inferred.all().filter { $0.source != nil }

@@ -326,6 +326,6 @@ extension StepResolver {
         }
         let known = ["xcdatamodeld", "momd", "xcdatamodel", "mom", "omo"]
         guard paths.allSatisfy({ known.contains(MappingFile.fileExtension(of: $0)) }) else { return [] }
-        return paths.reduce(into: []) { files, path in if !files.contains(path) { files.append(path) } }
+        return paths.distinct
     }
 }

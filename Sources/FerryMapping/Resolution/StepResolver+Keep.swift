@@ -96,10 +96,7 @@ extension Predicate.Comparison {
 extension Expression {
     /// Whether it reads an object's own values alone: a fetch or a subquery has variables of its own.
     fileprivate var isPlain: Bool {
-        switch self {
-        case .fetch, .subquery: false
-        default: parts.allSatisfy(\.isPlain)
-        }
+        !contains { if case .fetch = $0 { true } else if case .subquery = $0 { true } else { false } }
     }
 }
 

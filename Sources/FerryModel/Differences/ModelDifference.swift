@@ -12,13 +12,6 @@ package struct ModelDifference: Sendable {
         package var property: String?
         /// The name in the source, if the entity or property exists in both models.
         package var oldName: String?
-
-        package init(_ kind: Kind, entity: String, property: String? = nil, oldName: String? = nil) {
-            self.kind = kind
-            self.entity = entity
-            self.property = property
-            self.oldName = oldName
-        }
     }
 
     /// The kinds of changes; the command line prints the raw values.
@@ -67,7 +60,7 @@ package struct ModelDifference: Sendable {
     }
 
     mutating func add(_ kind: Kind, _ entity: String, _ property: String? = nil, oldName: String? = nil) {
-        changes.append(Change(kind, entity: entity, property: property, oldName: oldName))
+        changes.append(Change(kind: kind, entity: entity, property: property, oldName: oldName))
     }
 
     // MARK: Entities

@@ -2,24 +2,6 @@ package import FerryBase
 
 /// The default target version of a migration.
 extension ModelCatalog {
-    /// A model version in one bundle.
-    struct Member: Sendable {
-        /// The bundle's path, without extension; empty for all versions outside of bundles.
-        var path: String
-        var bundle: String?
-        var isCurrent: Bool
-        var isStore: Bool
-        var hashes: [String: [UInt8]]
-
-        init(_ version: ModelVersion) {
-            path = version.bundle == nil ? "" : ModelCatalog.bundlePath(of: version)
-            bundle = version.bundle
-            isCurrent = version.isCurrent
-            isStore = version.isStore
-            hashes = version.hashes
-        }
-    }
-
     /// The target version of a migration, or the reason why Ferry cannot choose one.
     package enum Target: Sendable {
         case version(ModelVersion)
@@ -43,8 +25,8 @@ extension ModelCatalog {
     private func targetOfMembers(
         for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Target {
-        let holders = Set(members.filter { $0.hashes == hashes }.map(\.path))
-        let ends = ends(of: holders.isEmpty ? Set(members.map(\.path)) : holders, along: links)
+        let holders = Set(members.filter { $0.hashes == hashes }.map(\.home))
+        let ends = ends(of: holders.isEmpty ? Set(members.map(\.home)) : holders, along: links)
         var targets: [ModelVersion] = []
         for path in orderedPaths where ends.contains(path) {
             guard
@@ -59,15 +41,15 @@ extension ModelCatalog {
     }
 
     /// The members without stores beside bundles that only tell names: of a bundle's version, or of the store at hand.
-    private func membersWithTargets(for hashes: [String: [UInt8]]) -> [Member] {
-        let inBundles = members.filter { !$0.path.isEmpty }.map(\.hashes)
+    private func membersWithTargets(for hashes: [String: [UInt8]]) -> [ModelVersion] {
+        let inBundles = members.filter { !$0.home.isEmpty }.map(\.hashes)
         guard !inBundles.isEmpty else { return members }
         return members.filter { !$0.isStore || ($0.hashes != hashes && !inBundles.contains($0.hashes)) }
     }
 
     /// Returns the version with the highest number, if all versions outside of bundles are stores with numbers.
     private func lastStore(of path: String) -> ModelVersion? {
-        guard path.isEmpty, members.allSatisfy({ !$0.path.isEmpty || $0.isStore }) else { return nil }
+        guard path.isEmpty, members.allSatisfy({ !$0.home.isEmpty || $0.isStore }) else { return nil }
         return numbered(distinctVersions(of: path).filter { $0.origin != .ownStore })?.last
     }
 
@@ -76,28 +58,28 @@ extension ModelCatalog {
         guard isBefore(target, source) else { return false }
         return !members.contains { current in
             current.isCurrent && current.hashes == target.hashes
-                && members.contains { $0.path == current.path && $0.hashes == source.hashes }
+                && members.contains { $0.home == current.home && $0.hashes == source.hashes }
         }
     }
 
     private var orderedPaths: [String] {
         var paths: [String] = []
         for version in versions {
-            for member in members where member.hashes == version.hashes && !paths.contains(member.path) {
-                paths.append(member.path)
+            for member in members where member.hashes == version.hashes && !paths.contains(member.home) {
+                paths.append(member.home)
             }
         }
         return paths
     }
 
     private func distinctVersions(of path: String) -> [ModelVersion] {
-        let own = members.filter { $0.path == path }
+        let own = members.filter { $0.home == path }
         return versions.filter { version in own.contains { $0.hashes == version.hashes } }
     }
 
     /// Returns the only version of a bundle, or its current version; nil if the bundle names no current version.
     private func current(of path: String) -> ModelVersion? {
-        let own = members.filter { $0.path == path }
+        let own = members.filter { $0.home == path }
         let marked = own.last(where: \.isCurrent)
         let isUnreadable = unreadable.contains { $0.bundle == own.first?.bundle }
         guard
@@ -105,15 +87,14 @@ extension ModelCatalog {
                 .hashes
         else { return nil }
         let known = versions.filter { $0.hashes == hashes }
-        return known.last { Member($0).path == path && $0.isCurrent } ?? known.last { Member($0).path == path }
-            ?? known.last
+        return known.last { $0.home == path && $0.isCurrent } ?? known.last { $0.home == path } ?? known.last
     }
 
     /// Returns the only last version that mapping models reach from the store's version, or to which they led it; else nil.
     private func last(
         of path: String, after hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> ModelVersion? {
-        let own = links.filter { Member($0.from).path == path && Member($0.to).path == path }
+        let own = links.filter { $0.from.home == path && $0.to.home == path }
         var reached = [hashes]
         var next = 0
         while next < reached.count {
@@ -131,7 +112,7 @@ extension ModelCatalog {
     private func ends(
         of start: Set<String>, along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Set<String> {
-        let crossing = links.map { (from: Member($0.from).path, to: Member($0.to).path) }.filter { $0.from != $0.to }
+        let crossing = links.map { (from: $0.from.home, to: $0.to.home) }.filter { $0.from != $0.to }
         var reached = start
         var isChanged = true
         while isChanged {
@@ -252,6 +233,9 @@ extension ModelCatalog {
 }
 
 extension ModelVersion {
+    /// The bundle's path, without extension; empty for all versions outside of bundles.
+    fileprivate var home: String { bundle == nil ? "" : ModelCatalog.bundlePath(of: self) }
+
     /// Returns the version with one configuration's entities; nil if there are none, or they refer to other entities.
     package func restricted(to configuration: String) -> ModelVersion? {
         guard let names = model.configurations[configuration], !names.isEmpty else { return nil }

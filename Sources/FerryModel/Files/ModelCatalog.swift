@@ -34,7 +34,7 @@ package struct ModelCatalog: Sendable {
 
     package private(set) var order: Order
     /// The versions of each bundle, also if the catalog keeps the version as that of another bundle.
-    var members: [Member]
+    var members: [ModelVersion]
     /// Whether the versions are unions of versions of several bundles, in the order of a migration.
     package internal(set) var isMerged = false
 
@@ -51,7 +51,7 @@ package struct ModelCatalog: Sendable {
                 known.hashes == version.hashes && (other < place || !known.isFoundStore)
             }
         }.map(\.element)
-        members = named.map(Member.init)
+        members = named
         (self.versions, order) = Self.ordered(Self.distinct(named))
         self.unreadable = unreadable
     }

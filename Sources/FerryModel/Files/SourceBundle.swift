@@ -65,13 +65,8 @@ package struct SourceBundle {
         try files.createDirectory(version)
         try files.replace("\(version)/contents", with: contents)
         try files.syncFolder(path)
-        // The list of Xcode's own form; from here on the version is the current one.
-        var list = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        list += "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" "
-        list += "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n<dict>\n"
-        list += "\t<key>_XCCurrentVersionName</key>\n\t<string>\(Self.escaped(name)).xcdatamodel</string>\n"
-        list += "</dict>\n</plist>\n"
-        try files.replace("\(path)/.xccurrentversion", with: Array(list.utf8))
+        // From here on the version is the current one.
+        try files.replace("\(path)/.xccurrentversion", with: Array(Self.currentVersionList(name).utf8))
         return Added(name: name, path: version, isNew: true)
     }
 
@@ -85,6 +80,13 @@ package struct SourceBundle {
             name == stem ? 1 : name.hasPrefix(stem + " ") ? Int(name.dropFirst(stem.count + 1)) : nil
         }
         return "\(stem) \(max(names.count, (numbers.max() ?? 1)) + 1)"
+    }
+
+    /// The content of `.xccurrentversion` that names the version, in Xcode's own form.
+    package static func currentVersionList(_ name: String) -> String {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" "
+            + "\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n<dict>\n"
+            + "\t<key>_XCCurrentVersionName</key>\n\t<string>\(escaped(name)).xcdatamodel</string>\n</dict>\n</plist>\n"
     }
 
     private static func escaped(_ text: String) -> String {

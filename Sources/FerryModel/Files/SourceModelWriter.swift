@@ -187,14 +187,8 @@ package struct SourceModelWriter {
         // The compiler of models reads "1e-07" too, as Xcode writes such numbers.
         case .real(let number): String(number)
         case .text(let text): text
-        case .blob(let bytes): type == .uuid ? uuidText(bytes) : nil
+        case .blob(let bytes): type == .uuid && bytes.count == 16 ? bytes.uuidText : nil
         }
-    }
-
-    private static func uuidText(_ bytes: [UInt8]) -> String? {
-        guard bytes.count == 16 else { return nil }
-        let digits = Array(bytes.hexadecimal.uppercased())
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 }
 

@@ -5,7 +5,7 @@ internal import FerryModel
 
 // The row checks of both steps, translated to rows of the source store.
 extension Composition {
-    func addChecks(to step: inout StepPlan) throws(CompositionObstacle) {
+    func addChecks(to step: inout StepPlan) throws(StepObstacle) {
         // The first step's checks cover the middle version.
         step.needsRowCheck = first.needsRowCheck + step.resolved.valuesWithoutSource
         step.needsEmptySource = first.needsEmptySource
@@ -24,7 +24,7 @@ extension Composition {
     }
 
     /// Checks of values that are mandatory in the middle version and that no check of the destination covers.
-    private func valueChecks(_ step: ResolvedStep) throws(CompositionObstacle) -> [ValueCheck] {
+    private func valueChecks(_ step: ResolvedStep) throws(StepObstacle) -> [ValueCheck] {
         var checks: [ValueCheck] = []
         for mapping in first.resolved.entityMappings {
             for rule in mapping.attributes {
@@ -35,7 +35,7 @@ extension Composition {
                 guard mapping.filter == nil, let name = rule.expression?.ownProperty,
                     let origin = sourceModel.attribute(name, of: mapping.source)
                 else {
-                    throw CompositionObstacle(
+                    throw StepObstacle(
                         "\(mapping.destination).\(rule.name) is mandatory in version \(middle.name)")
                 }
                 checks.append(
@@ -70,10 +70,10 @@ extension Composition {
     /// Translates a check of a middle entity to the source entities that become it.
     private func emptyChecks(
         for check: MappingResolution.EmptyCheck
-    ) throws(CompositionObstacle) -> [MappingResolution.EmptyCheck] {
+    ) throws(StepObstacle) -> [MappingResolution.EmptyCheck] {
         let feeding = first.resolved.entityMappings.filter { $0.destination == check.source }
         guard feeding.allSatisfy({ $0.filter == nil }) else {
-            throw CompositionObstacle("\(check.source) is filtered before it becomes abstract")
+            throw StepObstacle("\(check.source) is filtered before it becomes abstract")
         }
         return feeding.map { mapping in
             var feeding = check
@@ -85,13 +85,13 @@ extension Composition {
     /// Translates a uniqueness check to source attributes; nil if no source entity provides objects.
     private func uniquenessCheck(
         for check: MappingResolution.UniquenessCheck
-    ) throws(CompositionObstacle) -> MappingResolution.UniquenessCheck? {
+    ) throws(StepObstacle) -> MappingResolution.UniquenessCheck? {
         var translated = check
         translated.sources = []
         for source in check.sources {
             for mapping in first.resolved.entityMappings where mapping.destination == source.entity {
                 guard mapping.filter == nil else { throw unknownUniqueness(check.entity) }
-                let values = try source.values.map { value throws(CompositionObstacle) in
+                let values = try source.values.map { value throws(StepObstacle) in
                     try self.value(value, in: mapping)
                 }
                 translated.sources.append(.init(entity: mapping.source, values: values))
@@ -102,7 +102,7 @@ extension Composition {
 
     private func value(
         _ value: MappingResolution.UniquenessCheck.Value, in mapping: ResolvedEntityMapping
-    ) throws(CompositionObstacle) -> MappingResolution.UniquenessCheck.Value {
+    ) throws(StepObstacle) -> MappingResolution.UniquenessCheck.Value {
         guard let name = value.attribute else { return value }
         guard let rule = mapping.attributes.first(where: { $0.name == name }),
             let attribute = middleModel.attribute(name, of: mapping.destination)
@@ -123,7 +123,7 @@ extension Composition {
     }
 
     /// Refuses uniqueness constraints of the middle version that source rows cannot prove.
-    private func checkUniqueness() throws(CompositionObstacle) {
+    private func checkUniqueness() throws(StepObstacle) {
         for name in middleModel.sortedEntityNames {
             let constraints = middleModel.entities[name]?.uniquenessConstraints ?? []
             for mapping in first.resolved.entityMappings where middleModel.isKind(mapping.destination, of: name) {
@@ -148,8 +148,8 @@ extension Composition {
         return type != .uuid && expression.replacesNil && expression.replacedNil?.value.ownProperty != nil
     }
 
-    private func unknownUniqueness(_ entity: String) -> CompositionObstacle {
-        CompositionObstacle("objects of \(entity) must be unique in between by more than plain attributes")
+    private func unknownUniqueness(_ entity: String) -> StepObstacle {
+        StepObstacle("objects of \(entity) must be unique in between by more than plain attributes")
     }
 }
 

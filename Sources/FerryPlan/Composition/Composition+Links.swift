@@ -7,7 +7,7 @@ internal import FerryModel
 // Each step names a pair from one of its two sides; the composed step uses the side of the first step.
 extension Composition {
     /// By position in the composed step, in name order.
-    func relationships() throws(CompositionObstacle) -> [Int: [ResolvedRelationship]] {
+    func relationships() throws(StepObstacle) -> [Int: [ResolvedRelationship]] {
         try checkLimits()
         var found: [Int: [String: ResolvedRelationship]] = [:]
         for pair in pairs {
@@ -41,12 +41,12 @@ extension Composition {
 
     private func add(
         _ link: Link, to found: inout [Int: [String: ResolvedRelationship]]
-    ) throws(CompositionObstacle) {
+    ) throws(StepObstacle) {
         var known =
             found[link.holder]?[link.name]
             ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: link.isAutomatic)
         guard known.from == link.from, known.isAutomatic == link.isAutomatic else {
-            throw CompositionObstacle(
+            throw StepObstacle(
                 "\(pairs[link.holder].second.destination).\(link.name) comes from several relationships")
         }
         known.mappings.append(pairs[link.target].name)
@@ -58,11 +58,11 @@ extension Composition {
     /// Composes the rules of both steps for two mappings; nil if the first step does not relate them.
     private func link(
         _ pair: Pair, _ rule: ResolvedRelationship, _ other: Pair
-    ) throws(CompositionObstacle) -> Link? {
+    ) throws(StepObstacle) -> Link? {
         guard let name = rule.sourceRelationship,
             let between = middleModel.relationship(name, of: pair.second.source),
             let new = destinationModel.relationship(rule.name, of: pair.second.destination)
-        else { throw CompositionObstacle("\(pair.second.destination).\(rule.name) is filled over a path") }
+        else { throw StepObstacle("\(pair.second.destination).\(rule.name) is filled over a path") }
         guard let before = before(pair.first, between, other.first) else { return nil }
         let isAutomatic = before.rule.isAutomatic && rule.isAutomatic
         try LinkCheck(
@@ -85,7 +85,7 @@ extension Composition {
         guard isAutomatic, let old = before.rule.sourceRelationship,
             let back = sourceModel.relationship(old, of: before.holder.source)?.inverseName
         else {
-            throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known only from its other side")
+            throw StepObstacle("\(pair.second.destination).\(rule.name) is known only from its other side")
         }
         return Link(
             holder: pair.position, target: other.position, name: rule.name,
@@ -124,14 +124,14 @@ extension Composition {
     // MARK: Limits
 
     /// Requires equal limits of a relationship in all three versions.
-    private func checkLimits() throws(CompositionObstacle) {
+    private func checkLimits() throws(StepObstacle) {
         guard !isInferred else { return }
         for step in [first, second] {
             for mapping in step.resolved.entityMappings {
                 for new in step.resolved.destination.model.relationships(of: mapping.destination)
-                where !new.isTransient && limits(of: new) != Limits() {
+                where !new.isTransient && limits(of: new) != (true, 0, 0) {
                     guard let old = origin(of: new, mapping, step.resolved), limits(of: old) == limits(of: new) else {
-                        throw CompositionObstacle(
+                        throw StepObstacle(
                             "version \(step.resolved.destination.name) limits \(mapping.destination).\(new.name)")
                     }
                 }
@@ -140,18 +140,10 @@ extension Composition {
     }
 
     /// How many objects a relationship must have; by default any number.
-    private struct Limits: Equatable {
-        var isOptional = true
-        var least = 0
-        var most = 0
-    }
-
-    private func limits(of relationship: Relationship) -> Limits {
+    private func limits(of relationship: Relationship) -> (isOptional: Bool, least: Int, most: Int) {
         let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
-        return Limits(
-            isOptional: relationship.isOptional,
-            least: relationship.isOptional && relationship.minCount <= 1 ? 0 : relationship.minCount,
-            most: isBounded ? relationship.maxCount : 0)
+        let least = relationship.isOptional && relationship.minCount <= 1 ? 0 : relationship.minCount
+        return (relationship.isOptional, least, isBounded ? relationship.maxCount : 0)
     }
 
     /// The source relationship that a relationship continues, by its own rule or the rule of its inverse.
@@ -234,7 +226,7 @@ struct LinkCheck {
     let isAutomatic: Bool
     let hasSeveralMappings: Bool
 
-    func check() throws(CompositionObstacle) {
+    func check() throws(StepObstacle) {
         guard isAutomatic, let old else { return try checkRules() }
         guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
             throw obstacle("keeps only one of several related objects")
@@ -246,12 +238,12 @@ struct LinkCheck {
         try checkOrders(old)
     }
 
-    private func obstacle(_ what: String) -> CompositionObstacle {
-        CompositionObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
+    private func obstacle(_ what: String) -> StepObstacle {
+        StepObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
     }
 
     /// A custom rule chooses the objects and their order itself.
-    private func checkRules() throws(CompositionObstacle) {
+    private func checkRules() throws(StepObstacle) {
         guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by its own rule") }
         if shape.isJoined, !shape.isOrdered { return }
         guard keepsAllLinks else { throw obstacle("loses objects in between") }
@@ -260,7 +252,7 @@ struct LinkCheck {
     }
 
     /// Requires positions that are carried over, or made once from the same objects in the same order.
-    private func checkOrders(_ old: LinkShape) throws(CompositionObstacle) {
+    private func checkOrders(_ old: LinkShape) throws(StepObstacle) {
         guard new.isOrdered else { return }
         if old.isOrdered {
             guard old.hasOrders(of: shape), shape.hasOrders(of: new) else { throw obstacle("changes its order") }

@@ -25,8 +25,8 @@ struct Composition {
     var middleModel: ManagedObjectModel { middle.model }
     var destinationModel: ManagedObjectModel { second.resolved.destination.model }
 
-    /// - Throws: ``CompositionObstacle``.
-    static func compose(_ first: StepPlan, _ second: StepPlan) throws(CompositionObstacle) -> StepPlan {
+    /// - Throws: ``StepObstacle``.
+    static func compose(_ first: StepPlan, _ second: StepPlan) throws(StepObstacle) -> StepPlan {
         var composition = Composition(first: first, second: second)
         try composition.checkMappings()
         composition.pairMappings()
@@ -36,7 +36,7 @@ struct Composition {
 
     var isInferred: Bool { first.isInferred && second.isInferred }
 
-    private func step() throws(CompositionObstacle) -> StepPlan {
+    private func step() throws(StepObstacle) -> StepPlan {
         let relationships = try relationships()
         var mappings: [ResolvedEntityMapping] = []
         for pair in pairs {
@@ -69,9 +69,9 @@ struct Composition {
     }
 
     /// Refuses steps with policies, new keys or several mappings of one source.
-    private func checkMappings() throws(CompositionObstacle) {
+    private func checkMappings() throws(StepObstacle) {
         for step in [first, second] {
-            if let obstacle = step.resolved.obstacleToKeepingKeys { throw CompositionObstacle(obstacle) }
+            if let obstacle = step.resolved.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
         }
     }
 
@@ -98,7 +98,7 @@ struct Composition {
     }
 
     /// A table passes its highest key to the table that continues it, even if that one stores only new entities.
-    private func checkRoots() throws(CompositionObstacle) {
+    private func checkRoots() throws(StepObstacle) {
         for root in Set(second.resolved.entityMappings.map { destinationModel.root(of: $0.destination) }).sorted() {
             let tables = Set(
                 second.resolved.entityMappings.filter { destinationModel.root(of: $0.destination) == root }
@@ -110,12 +110,12 @@ struct Composition {
                 pairs.filter { destinationModel.root(of: $0.second.destination) == root }
                     .map { sourceModel.root(of: $0.first.source) })
             guard stepwise == composed else {
-                throw CompositionObstacle("the table of \(root) continues one that has no objects for it")
+                throw StepObstacle("the table of \(root) continues one that has no objects for it")
             }
         }
     }
 
-    private func filter(of pair: Pair) throws(CompositionObstacle) -> Predicate? {
+    private func filter(of pair: Pair) throws(StepObstacle) -> Predicate? {
         guard let filter = pair.second.filter else { return pair.first.filter }
         let substituted = try substitution(pair).predicate(filter)
         guard let before = pair.first.filter else { return substituted }
@@ -144,13 +144,6 @@ extension ResolvedStep {
         }
         return nil
     }
-}
-
-/// The reason why two steps cannot be composed; in words that follow "because".
-struct CompositionObstacle: Error {
-    var reason: String
-
-    init(_ reason: String) { self.reason = reason }
 }
 
 /// The steps of a chain, composed as far as possible.
@@ -194,7 +187,7 @@ private struct Group {
         if takeWhole(others, executor) { return }
         (step, count, end) = (first, 1, nil)
         for other in others {
-            do throws(CompositionObstacle) {
+            do throws(StepObstacle) {
                 let next = try Self.composed(step, other, executor)
                 if let obstacle = next.obstacleToOnePass() { throw obstacle }
                 take(next)
@@ -211,7 +204,7 @@ private struct Group {
     private mutating func takeWhole(_ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) -> Bool {
         for other in others {
             let next: StepPlan
-            do throws(CompositionObstacle) {
+            do throws(StepObstacle) {
                 next = try Self.composed(step, other, executor)
             } catch {
                 end = error.reason
@@ -232,14 +225,14 @@ private struct Group {
     /// One step that must be a copy makes the composed step a copy.
     private static func composed(
         _ first: StepPlan, _ second: StepPlan, _ executor: ExecutorChoice
-    ) throws(CompositionObstacle) -> StepPlan {
+    ) throws(StepObstacle) -> StepPlan {
         var step = try Composition.compose(first, second)
         step.versions = first.versions + second.versions.dropFirst()
         step.isApartBecause = first.isApartBecause
         do throws(FerryError) {
             try step.split(executor)
         } catch {
-            throw CompositionObstacle(error.message)
+            throw StepObstacle(error.message)
         }
         step.needsCopyBecause = first.needsCopyBecause ?? second.needsCopyBecause
         return step
@@ -248,11 +241,11 @@ private struct Group {
 
 extension StepPlan {
     /// The reason why steps that can be done in place one by one cannot be so in one pass, or nil.
-    fileprivate func obstacleToOnePass() -> CompositionObstacle? {
+    fileprivate func obstacleToOnePass() -> StepObstacle? {
         var layouts = AssumedLayouts()
         guard !parts.isEmpty, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {
             return nil
         }
-        return CompositionObstacle("in one pass it could not be done in place (\(reason))")
+        return StepObstacle("in one pass it could not be done in place (\(reason))")
     }
 }

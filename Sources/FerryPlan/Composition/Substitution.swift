@@ -20,8 +20,8 @@ struct Substitution {
 
     /// The rule, over source attributes, of an attribute that continues one of the middle version.
     ///
-    /// - Throws: ``CompositionObstacle`` if the stored form in the middle version changes the value.
-    func rule(for name: String, into destination: Attribute) throws(CompositionObstacle) -> ResolvedAttribute {
+    /// - Throws: ``StepObstacle`` if the stored form in the middle version changes the value.
+    func rule(for name: String, into destination: Attribute) throws(StepObstacle) -> ResolvedAttribute {
         guard let between = middle.attribute(name, of: mapping.destination),
             let rule = mapping.attributes.first(where: { $0.name == name })
         else { throw unknown(name) }
@@ -29,9 +29,9 @@ struct Substitution {
         guard rule.expression != nil || constant != nil else { return emptyRule(destination) }
         let passed = ResolvedAttribute(
             name: destination.name, expression: rule.expression, earlierDefault: constant)
-        if Storage(between) == Storage(destination) { return passed }
+        if between.isStored(like: destination) { return passed }
         if let origin = origin(of: name) {
-            if Storage(origin) == Storage(between) { return passed }
+            if origin.isStored(like: between) { return passed }
             let types = [origin.type, between.type, destination.type]
             guard Set([origin, between, destination].map(\.allowsExternalStorage)).count == 1,
                 zip(types, types.dropFirst()).allSatisfy({ $0.isStoredUnchanged(as: $1) }),
@@ -68,35 +68,22 @@ struct Substitution {
         return ResolvedAttribute(name: destination.name, expression: expression)
     }
 
-    /// Attributes with equal storage hold equal values in the same form.
-    private struct Storage: Equatable {
-        var type: AttributeType
-        var isExternal: Bool
-        var composite: String?
-
-        init(_ attribute: Attribute) {
-            type = attribute.type
-            isExternal = attribute.allowsExternalStorage
-            composite = attribute.compositeName
-        }
-    }
-
     // MARK: Expressions
 
-    func expression(_ expression: Expression) throws(CompositionObstacle) -> Expression {
+    func expression(_ expression: Expression) throws(StepObstacle) -> Expression {
         try substituted(expression.replacing)
     }
 
-    func predicate(_ predicate: Predicate) throws(CompositionObstacle) -> Predicate {
+    func predicate(_ predicate: Predicate) throws(StepObstacle) -> Predicate {
         try substituted(predicate.replacing)
     }
 
     private func substituted<Whole>(
         _ replacing: ((Expression) -> Expression?) -> Whole
-    ) throws(CompositionObstacle) -> Whole {
-        var obstacle: CompositionObstacle?
+    ) throws(StepObstacle) -> Whole {
+        var obstacle: StepObstacle?
         let whole = replacing { part in
-            do throws(CompositionObstacle) {
+            do throws(StepObstacle) {
                 return try replacement(for: part)
             } catch {
                 obstacle = obstacle ?? error
@@ -108,7 +95,7 @@ struct Substitution {
     }
 
     /// Returns the replacement of a part, or nil to look at the part's own parts.
-    private func replacement(for part: Expression) throws(CompositionObstacle) -> Expression? {
+    private func replacement(for part: Expression) throws(StepObstacle) -> Expression? {
         switch part {
         case .constant, .function, .predefined: return nil
         case .keyPath(.variable("source"), let steps), .keyPath(.evaluatedObject, let steps):
@@ -118,33 +105,41 @@ struct Substitution {
             guard let between = middle.attribute(name, of: mapping.destination), between.type != .composite else {
                 throw unknown(name)
             }
-            guard let origin = origin(of: name), Storage(origin) == Storage(between) else { throw changed(name) }
+            guard let origin = origin(of: name), origin.isStored(like: between) else { throw changed(name) }
             return .keyPath(.variable("source"), [.key(origin.name)] + steps.dropFirst())
         default: throw beyond(part)
         }
     }
 
-    private func unknown(_ name: String) -> CompositionObstacle {
-        CompositionObstacle("\(mapping.destination).\(name) gets its values only in version \(version)")
+    private func unknown(_ name: String) -> StepObstacle {
+        StepObstacle("\(mapping.destination).\(name) gets its values only in version \(version)")
     }
 
-    func changed(_ name: String) -> CompositionObstacle {
-        CompositionObstacle("version \(version) stores \(mapping.destination).\(name) in another form")
+    func changed(_ name: String) -> StepObstacle {
+        StepObstacle("version \(version) stores \(mapping.destination).\(name) in another form")
     }
 
-    private func beyond(_ expression: Expression) -> CompositionObstacle {
-        CompositionObstacle("`\(expression)` reads more than the object's own attributes in version \(version)")
+    private func beyond(_ expression: Expression) -> StepObstacle {
+        StepObstacle("`\(expression)` reads more than the object's own attributes in version \(version)")
+    }
+}
+
+extension Attribute {
+    /// Whether equal values of both have the same form.
+    fileprivate func isStored(like other: Attribute) -> Bool {
+        type == other.type && allowsExternalStorage == other.allowsExternalStorage
+            && compositeName == other.compositeName
     }
 }
 
 extension Composition {
-    func attributes(of pair: Pair) throws(CompositionObstacle) -> [ResolvedAttribute] {
+    func attributes(of pair: Pair) throws(StepObstacle) -> [ResolvedAttribute] {
         try checkDerivedAttributes(of: pair)
         let substitution = substitution(pair)
         var attributes: [ResolvedAttribute] = []
         for rule in pair.second.attributes {
             guard let attribute = destinationModel.attribute(rule.name, of: pair.second.destination) else {
-                throw CompositionObstacle("\(pair.second.destination) has no attribute \(rule.name)")
+                throw StepObstacle("\(pair.second.destination) has no attribute \(rule.name)")
             }
             attributes.append(try self.attribute(rule, attribute, substitution))
         }
@@ -153,7 +148,7 @@ extension Composition {
 
     private func attribute(
         _ rule: ResolvedAttribute, _ attribute: Attribute, _ substitution: Substitution
-    ) throws(CompositionObstacle) -> ResolvedAttribute {
+    ) throws(StepObstacle) -> ResolvedAttribute {
         guard let expression = rule.expression else { return rule }
         if let name = expression.ownProperty { return try substitution.rule(for: name, into: attribute) }
         if let (value, constant) = expression.replacedNil, let name = value.ownProperty {
@@ -176,13 +171,13 @@ extension Composition {
     }
 
     /// Refuses derived attributes that the middle version does not derive: their values would begin anew.
-    private func checkDerivedAttributes(of pair: Pair) throws(CompositionObstacle) {
+    private func checkDerivedAttributes(of pair: Pair) throws(StepObstacle) {
         for attribute in destinationModel.attributes(of: pair.second.destination) where attribute.isDerived {
             let isOld = sourceModel.attribute(attribute.name, of: pair.first.source)?.isDerived == true
             guard isOld, middleModel.attribute(attribute.name, of: pair.second.source)?.isDerived != true else {
                 continue
             }
-            throw CompositionObstacle(
+            throw StepObstacle(
                 "\(pair.second.source).\(attribute.name) is not derived in version \(middle.name)")
         }
     }

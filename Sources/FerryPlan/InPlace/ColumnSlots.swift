@@ -40,7 +40,7 @@ struct ColumnSlots {
 
     init(
         _ relationships: RelationshipRules, _ contents: Contents, table: EntityTable, keptPart: KeptPart? = nil
-    ) throws(InPlaceObstacle) {
+    ) throws(StepObstacle) {
         self.table = table
         self.keptPart = keptPart
         self.relationships = relationships
@@ -62,7 +62,7 @@ struct ColumnSlots {
 
     // MARK: Attributes
 
-    private func attribute(_ key: PropertyKey, _ column: Column) throws(InPlaceObstacle) -> ColumnSlot {
+    private func attribute(_ key: PropertyKey, _ column: Column) throws(StepObstacle) -> ColumnSlot {
         var slot = ColumnSlot(column: column, property: key)
         guard let attribute = destination.attribute(key) else { return slot }
         for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
@@ -75,7 +75,7 @@ struct ColumnSlots {
                 continue
             }
             guard let resolved = mapping.attributes.first(where: { $0.name == key.property }) else {
-                throw .needsCopy("\(key.title) is an element of a composite attribute")
+                throw StepObstacle("\(key.title) is an element of a composite attribute")
             }
             slot.values[mapping.position] = try value(resolved, attribute, mapping)
         }
@@ -84,12 +84,12 @@ struct ColumnSlots {
 
     private func value(
         _ resolved: ResolvedAttribute, _ attribute: Attribute, _ mapping: ResolvedEntityMapping
-    ) throws(InPlaceObstacle) -> SlotValue? {
+    ) throws(StepObstacle) -> SlotValue? {
         do throws(FerryError) {
             return try ColumnSource(resolved, for: attribute, of: mapping, in: source)
                 .map { value throws(FerryError) in try SlotValue(value, in: source) }
         } catch {
-            throw .needsCopy("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
+            throw StepObstacle("\(mapping.destination).\(attribute.name) is not a plain value of its own row")
         }
     }
 
@@ -97,7 +97,7 @@ struct ColumnSlots {
 
     private mutating func addKey(
         _ key: PropertyKey, _ column: String, _ entityColumn: String?, _ orderColumn: String?
-    ) throws(InPlaceObstacle) {
+    ) throws(StepObstacle) {
         var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
         var numbers = ColumnSlot(column: Column(name: entityColumn ?? "", type: "INTEGER"), property: key)
         var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
@@ -130,14 +130,14 @@ struct ColumnSlots {
         guard let orderColumn else { return }
         if unordered > 0 {
             guard order.values.isEmpty else {
-                throw .needsCopy("\(key.title) has an order for only some of its objects")
+                throw StepObstacle("\(key.title) has an order for only some of its objects")
             }
             numberings.append(.numbering(orderColumn, of: table.name, key: "Z_PK", group: column, by: "Z_PK"))
         }
         slots[orderColumn] = order
     }
 
-    private func number(_ key: RelationshipRules.Key) throws(InPlaceObstacle) -> SlotValue {
+    private func number(_ key: RelationshipRules.Key) throws(StepObstacle) -> SlotValue {
         var pairs: [NumberPair] = []
         for mapping in relationships.step.entityMappings where key.allowed.contains(mapping.source) {
             guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination)
@@ -149,11 +149,11 @@ struct ColumnSlots {
             return pairs.allSatisfy { $0.old == $0.new } && key.possible.isSubset(of: key.allowed)
                 ? .column(old) : .number(key: key.column, old: old, pairs)
         }
-        guard pairs.count == 1 else { throw .needsCopy("a key does not name the entity that it refers to") }
+        guard pairs.count == 1 else { throw StepObstacle("a key does not name the entity that it refers to") }
         return .number(key: key.column, old: nil, pairs)
     }
 
-    private mutating func addInverseless(_ key: PropertyKey, _ column: String) throws(InPlaceObstacle) {
+    private mutating func addInverseless(_ key: PropertyKey, _ column: String) throws(StepObstacle) {
         guard let target = destination.model.relationship(key.property, of: key.entity)?.destinationEntity else {
             return
         }

@@ -76,7 +76,7 @@ struct InPlaceBuilder {
             "ALTER TABLE \(table) \(change)", reason, alteration: .init(table: table, newName: newName ?? table))
     }
 
-    mutating func build() throws(InPlaceObstacle) {
+    mutating func build() throws(StepObstacle) {
         try findMoves()
         dropTriggers()
         raiseHighestKeys()
@@ -102,9 +102,9 @@ struct InPlaceBuilder {
 
     // MARK: Moves
 
-    private mutating func findMoves() throws(InPlaceObstacle) {
+    private mutating func findMoves() throws(StepObstacle) {
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
-            throw .needsCopy("two hierarchies are merged into one")
+            throw StepObstacle("two hierarchies are merged into one")
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
@@ -118,7 +118,7 @@ struct InPlaceBuilder {
 
     func move(
         of table: EntityTable, _ relationships: RelationshipRules, _ contents: ColumnSlots.Contents
-    ) throws(InPlaceObstacle) -> TableMove {
+    ) throws(StepObstacle) -> TableMove {
         let root = sources[table.root]?.first
         let old = root.flatMap { source.tables[$0] }
         return TableMove(

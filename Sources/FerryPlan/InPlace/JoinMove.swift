@@ -38,7 +38,7 @@ struct JoinMove: Sendable, Equatable {
 
     init(
         _ table: JoinTable, _ sources: RelationshipRules, keys: [String: [String]], mustRebuild: Bool
-    ) throws(InPlaceObstacle) {
+    ) throws(StepObstacle) {
         destination = table
         let pairs = try sources.pairs(of: table.relationship)
         guard let first = pairs.first else {
@@ -48,7 +48,7 @@ struct JoinMove: Sendable, Equatable {
         if case .join(let name, let own, let other, let otherOrder, let ownOrder) = first.storage {
             guard pairs.allSatisfy({ $0.storage == first.storage }),
                 let old = sources.source.joinTables.first(where: { $0.name == name })
-            else { throw .needsCopy("\(table.name) takes its links from several places") }
+            else { throw StepObstacle("\(table.name) takes its links from several places") }
             cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
             // Core Data's own migrations in place can leave the columns of the key in another order.
             let key = (table.isKeyTurned ? [other, own] : [own, other]).map { $0.uppercased() }
@@ -101,12 +101,12 @@ struct JoinMove: Sendable, Equatable {
     private static func cuts(
         of pairs: [RelationshipRules.Pair], _ old: JoinTable, own: String, other: String,
         _ sources: RelationshipRules
-    ) throws(InPlaceObstacle) -> [ProgramStatement] {
+    ) throws(StepObstacle) -> [ProgramStatement] {
         let owners = Set(pairs.map(\.own.source))
         let others = Set(pairs.map(\.other.source))
         let related = Set(pairs.map { [$0.own.source, $0.other.source] })
         guard related.count == owners.count * others.count else {
-            throw .needsCopy("\(old.name) keeps some of its links by the entities of both ends")
+            throw StepObstacle("\(old.name) keeps some of its links by the entities of both ends")
         }
         let isOwnFirst = own == old.firstColumn
         let (ownSide, otherSide) = isOwnFirst ? (old.relationship, old.inverse) : (old.inverse, old.relationship)
@@ -125,13 +125,13 @@ struct JoinMove: Sendable, Equatable {
 
     private static func keyRows(
         _ pairs: [RelationshipRules.Pair], _ sources: RelationshipRules
-    ) throws(InPlaceObstacle) -> [KeyRows] {
+    ) throws(StepObstacle) -> [KeyRows] {
         var found: [KeyRows] = []
         for pair in pairs {
             let ownHolds = if case .foreignKey = pair.storage { true } else { false }
             let held = ownHolds ? pair : pair.mirrored(in: sources.source)
             guard case .foreignKey(let table, let column, _, let order) = held.storage else {
-                throw .needsCopy("links are partly in a join table and partly in rows")
+                throw StepObstacle("links are partly in a join table and partly in rows")
             }
             guard let number = sources.source.number(of: held.own.source),
                 let targetNumber = sources.source.number(of: held.other.source),

@@ -250,7 +250,7 @@ extension InPlaceBuilder {
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
         for table in destination.tablesInOrder where contents.mappings[table.root] != nil {
-            do throws(InPlaceObstacle) {
+            do throws(StepObstacle) {
                 let move = try move(of: table, relationships, contents)
                 if move.kept == nil { tables.insert(table.root) }
             } catch {
@@ -258,7 +258,7 @@ extension InPlaceBuilder {
             }
         }
         for table in destination.joinTables {
-            do throws(InPlaceObstacle) {
+            do throws(StepObstacle) {
                 let move = try JoinMove(table, relationships, keys: schema.joinKeys, mustRebuild: false)
                 if case .create = move.way { continue }
                 if move.kept == nil { joinTables.insert(table.relationship) }

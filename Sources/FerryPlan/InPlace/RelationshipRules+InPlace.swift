@@ -35,7 +35,7 @@ extension RelationshipRules {
     }
 
     /// The pairs of a destination relationship, by its own rules and by those of its inverse.
-    func pairs(of relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
+    func pairs(of relationship: PropertyKey) throws(StepObstacle) -> [Pair] {
         let pairs = try ruled(relationship)
         guard let declared = destination.model.relationship(relationship.property, of: relationship.entity),
             let inverse = destination.model.inverseKey(of: declared),
@@ -45,12 +45,12 @@ extension RelationshipRules {
     }
 
     /// The pairs by the rules of the relationship itself.
-    private func ruled(_ relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
+    private func ruled(_ relationship: PropertyKey) throws(StepObstacle) -> [Pair] {
         var found: [Pair] = []
         for contribution in contributions(to: relationship) {
             let (mapping, rule) = (contribution.mapping, contribution.rule)
             guard let origin = contribution.origin else {
-                throw .needsCopy("\(mapping.destination).\(rule.name) is filled over a path")
+                throw StepObstacle("\(mapping.destination).\(rule.name) is filled over a path")
             }
             for other in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
                 found.append(
@@ -66,8 +66,8 @@ extension RelationshipRules {
 
     /// The key of a to-one relationship in the rows of a mapping; nil if it stays NULL.
     ///
-    /// - Throws: ``InPlaceObstacle`` if the rows do not hold the key already.
-    func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
+    /// - Throws: ``StepObstacle`` if the rows do not hold the key already.
+    func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
         try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
     }
 
@@ -82,20 +82,19 @@ extension RelationshipRules {
     }
 
     /// The key of a to-many relationship without inverse, which the related rows hold.
-    func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key?
-    {
+    func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
         let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }
         return try key(ofOwn: pairs.map { $0.mirrored(in: source) }, in: mapping)
     }
 
-    private func key(ofOwn pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
+    private func key(ofOwn pairs: [Pair], in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
         guard let first = pairs.first else { return nil }
         guard pairs.allSatisfy({ $0.storage == first.storage }),
             case .foreignKey(let table, let column, let entityColumn, let orderColumn) = first.storage,
             table == source.table(of: mapping.source)?.name,
             let target = source.table(of: first.other.source)
         else {
-            throw .needsCopy("\(mapping.destination) reuses keys of other rows")
+            throw StepObstacle("\(mapping.destination) reuses keys of other rows")
         }
         return Key(
             column: column, entityColumn: entityColumn, orderColumn: orderColumn, targetTable: target.name,

@@ -1,3 +1,4 @@
+internal import FerryModel
 package import FerryStore
 
 /// The tables that a statement in place reads and writes, by the names that they have when it runs.

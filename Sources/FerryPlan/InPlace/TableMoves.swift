@@ -1,4 +1,3 @@
-package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 package import FerryStore
@@ -81,13 +80,6 @@ struct KeptTable: Sendable, Equatable {
 struct Renaming: Sendable, Hashable {
     var from: String
     var to: String
-}
-
-package enum InPlaceObstacle: Error, Sendable {
-    /// A copy can do it; in words that follow "because".
-    case needsCopy(String)
-    /// No migration can do it: stored data would lose its meaning.
-    case refused(FerryError)
 }
 
 /// The facts about a store's schema, beside its layout, that a plan in place needs.

@@ -3,44 +3,21 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// What a step does with one table: decided by models, mapping and schema.
-///
-/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay, or beside a
-/// policy in code less than an eighth.
-package struct TableTreatment: Sendable, Hashable {
-    package enum Kind: String, Sendable, Hashable, Codable {
-        /// Not one page of it is written.
-        case kept
-        /// Its columns change, or the values of its rows.
-        case altered
-        /// Its rows are made anew.
-        case filled
-        /// The new version has no such table.
-        case dropped
-    }
-
-    package let kind: Kind
-    /// The name in the new version; of a dropped table the old one.
-    package let table: String
-    /// The root entity; nil for a join table.
-    package let entity: String?
-    /// The reason for filling, in words that follow "because"; nil for another treatment.
-    package var reason: String?
-}
-
 extension StepPlan {
     /// The treatments of all tables, in the order of the new version's layout, then the dropped ones.
     ///
-    /// The layouts are those that Core Data gives both versions; a store's own can have other names.
+    /// Models, mapping and schema decide. Sizes decide once: a copy step fills all its tables if less than half of the
+    /// known objects would stay, or beside a policy in code less than an eighth. The layouts are those that Core Data gives
+    /// both versions; a store's own can have other names.
     ///
     /// - Throws: ``FerryError`` if a version has no layout.
-    package func treatments() throws(FerryError) -> [TableTreatment] {
+    package func treatments() throws(FerryError) -> [PlannedTable] {
         var layouts = AssumedLayouts()
         let source = try layouts.layout(of: resolved.source)
         let destination = try layouts.layout(of: resolved.destination)
         let inPlace = mode == .inPlace ? self : partInPlace
-        do throws(InPlaceObstacle) {
-            let moves = try inPlace.map { step throws(InPlaceObstacle) in
+        do throws(StepObstacle) {
+            let moves = try inPlace.map { step throws(StepObstacle) in
                 try StepProgram(
                     inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
                     keptPart: step.keptPart
@@ -54,19 +31,19 @@ extension StepPlan {
 
     private func treatments(
         _ moves: TableMoves?, _ source: StoreLayout, _ destination: StoreLayout
-    ) -> [TableTreatment] {
+    ) -> [PlannedTable] {
         let kept = Dictionary(
             (moves?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
-        func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
+        func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> PlannedTable {
             guard let move = kept[table] else {
-                return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
+                return PlannedTable(name: table, entity: entity, treatment: .filled, reason: reason())
             }
             let isWritten =
                 moves?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
-            return TableTreatment(kind: isSame ? .kept : .altered, table: table, entity: entity)
+            return PlannedTable(name: table, entity: entity, treatment: isSame ? .kept : .altered)
         }
         let ways = Dictionary(
             (moves?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
@@ -89,8 +66,8 @@ extension StepPlan {
             }
         let continued = Set(kept.values.map(\.name))
         let gone = (source.tablesInOrder.map { ($0.name, $0.root) } + source.joinTables.map { ($0.name, nil) })
-            .filter { name, _ in !continued.contains(name) && !treated.contains { $0.table == name } }
-        return treated + gone.map { TableTreatment(kind: .dropped, table: $0.0, entity: $0.1) }
+            .filter { name, _ in !continued.contains(name) && !treated.contains { $0.name == name } }
+        return treated + gone.map { PlannedTable(name: $0.0, entity: $0.1, treatment: .dropped) }
     }
 
     private func reasonToFill(_ table: EntityTable, _ way: TableMove.Way?, _ destination: StoreLayout) -> String {

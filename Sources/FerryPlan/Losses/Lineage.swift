@@ -1,35 +1,19 @@
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
-/// The way of a property through a chain of versions: the properties that its values reach.
-package struct Lineage: Sendable, Hashable {
-    package struct Stop: Sendable, Hashable {
-        /// The name of the version.
-        package var version: String
-        /// The properties that continue it there; empty if it ends.
-        package var properties: [String]
-        /// Whether a migration policy decides, so that nothing more is known.
-        package var isByPolicy: Bool
-    }
-
-    /// The property in the first version, as `Entity.property`.
-    package var property: String
-    /// The versions in which it changes its name or entity, is divided, joined or lost, in their order.
-    package var stops: [Stop]
-}
-
 extension MigrationPlan {
     /// The properties that do not keep their name and entity through all versions, in the order of their names.
-    package var lineages: [Lineage] {
+    package var lineages: [PropertyLineage] {
         let resolved = steps.flatMap { $0.parts.isEmpty ? [$0.resolved] : $0.parts.map(\.resolved) }
         guard let model = resolved.first?.source.model else { return [] }
         let flows = resolved.map { (flow: PropertyFlow($0), version: $0.destination.name) }
-        var lineages: [Lineage] = []
+        var lineages: [PropertyLineage] = []
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             for name in LossTrace.stored(of: entity, in: model).sorted() {
                 let property = StoredProperty(entity: entity, property: name)
                 let stops = Self.stops(of: property, flows)
-                if !stops.isEmpty { lineages.append(Lineage(property: property.name, stops: stops)) }
+                if !stops.isEmpty { lineages.append(.init(property: property.name, stops: stops)) }
             }
         }
         return lineages
@@ -37,8 +21,8 @@ extension MigrationPlan {
 
     private static func stops(
         of property: StoredProperty, _ flows: [(flow: PropertyFlow, version: String)]
-    ) -> [Lineage.Stop] {
-        var stops: [Lineage.Stop] = []
+    ) -> [PropertyLineage.Stop] {
+        var stops: [PropertyLineage.Stop] = []
         var now: Set<StoredProperty> = [property]
         for (flow, version) in flows {
             if now.contains(where: flow.isHandledByPolicy) {

@@ -68,7 +68,7 @@ struct NarrowedLinks {
 struct LostOrders {
     /// The order of an owner's objects of one entity, since several rules may fill a relationship.
     private struct Part: Hashable {
-        var owner: Side
+        var owner: PropertyKey
         var member: String
     }
 
@@ -80,18 +80,18 @@ struct LostOrders {
 
     private let model: ManagedObjectModel
     private let versions: [String]
-    private var found: [Side: Found] = [:]
+    private var found: [PropertyKey: Found] = [:]
 
     init(_ steps: [ResolvedStep], versions: [String]) {
         precondition(!steps.isEmpty, "a chain has a step")
         model = steps[0].source.model
         self.versions = versions
         // The orders of the store that each order of a version continues.
-        var held: [Side: Set<Side>] = [:]
+        var held: [PropertyKey: Set<PropertyKey>] = [:]
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             for relationship in model.relationships(of: entity)
             where relationship.isToMany && relationship.isOrdered && model.inverse(of: relationship) != nil {
-                let side = Side(entity: entity, name: relationship.name)
+                let side = PropertyKey(entity, relationship.name)
                 held[side] = [side]
             }
         }
@@ -101,9 +101,10 @@ struct LostOrders {
     }
 
     /// Returns the orders of the store that the step's destination continues, and records the lost ones.
-    private mutating func pass(_ held: [Side: Set<Side>], through orders: StepOrders, at step: Int) -> [Side: Set<Side>]
-    {
-        var next: [Side: Set<Side>] = [:]
+    private mutating func pass(
+        _ held: [PropertyKey: Set<PropertyKey>], through orders: StepOrders, at step: Int
+    ) -> [PropertyKey: Set<PropertyKey>] {
+        var next: [PropertyKey: Set<PropertyKey>] = [:]
         var lost: [Part: ChainLoss.Cause] = [:]
         var kept: Set<Part> = []
         for order in orders.all {
@@ -120,8 +121,7 @@ struct LostOrders {
         }
         for (part, cause) in lost where !kept.contains(part) {
             for origin in held[part.owner] ?? [] {
-                let entity = model.declaringEntity(of: origin.name, in: origin.entity) ?? origin.entity
-                let side = Side(entity: entity, name: origin.name)
+                let side = model.key(of: origin.property, in: origin.entity) ?? origin
                 found[side, default: Found(step: step, cause: cause, owners: [])].owners.insert(origin.entity)
                 if cause == .unordered, found[side]?.step == step { found[side]?.cause = cause }
             }
@@ -132,24 +132,18 @@ struct LostOrders {
     func losses() -> [ChainLoss] {
         found.map { side, loss in
             ChainLoss(
-                entity: side.entity, property: side.name, entities: loss.owners.sorted(by: codeUnitOrder),
+                entity: side.entity, property: side.property, entities: loss.owners.sorted(by: codeUnitOrder),
                 version: versions[loss.step - 1], step: loss.step, cause: loss.cause)
         }
         .sorted { codeUnitOrder($0.name, $1.name) }
     }
 }
 
-/// An ordered relationship of one entity's objects.
-private struct Side: Hashable {
-    var entity: String
-    var name: String
-}
-
 /// The outcome of the orders of a step's source.
 private struct StepOrders {
     enum Outcome {
         /// The order continues in this relationship.
-        case kept(Side)
+        case kept(PropertyKey)
         /// A migration policy decides about it.
         case decidedByPolicy
         case unordered
@@ -158,21 +152,22 @@ private struct StepOrders {
     }
 
     struct Order {
-        var owner: Side
+        /// An ordered relationship of one entity's objects.
+        var owner: PropertyKey
         /// The entity of the ordered objects.
         var member: String
         var outcome: Outcome
     }
 
     private let step: ResolvedStep
-    private let mappings: MappingsByName
+    private let mappings: [String: ResolvedEntityMapping]
     /// The rules that fill a relationship of the destination or its inverse.
     private var filling: [Set<PropertyKey>: [(key: PropertyKey, passesOnOrders: Bool)]] = [:]
     private(set) var all: [Order] = []
 
     init(_ step: ResolvedStep) {
         self.step = step
-        mappings = MappingsByName(step)
+        mappings = step.mappingsByName
         for mapping in step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty {
                 guard let ends = ends(of: rule, mapping) else { continue }
@@ -237,13 +232,13 @@ private struct StepOrders {
         let isOrdered = relationship?.isOrdered ?? false
         let outcome: Outcome
         if let relationship, isOrdered, isKept {
-            outcome = .kept(Side(entity: owner.mapping.destination, name: relationship.name))
+            outcome = .kept(PropertyKey(owner.mapping.destination, relationship.name))
         } else if hasPolicy {
             outcome = .decidedByPolicy
         } else {
             outcome = isOrdered ? .orderedAnew : .unordered
         }
-        let side = Side(entity: owner.mapping.source, name: owner.name)
+        let side = PropertyKey(owner.mapping.source, owner.name)
         all.append(Order(owner: side, member: member, outcome: outcome))
     }
 }

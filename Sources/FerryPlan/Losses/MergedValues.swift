@@ -119,7 +119,7 @@ struct MergedValues {
         switch mapping.keep {
         case .first: .first
         case .last: .last
-        case .newest(let value): .greatest(value.sourceKeys ?? value.ownKey)
+        case .newest(let value): .greatest(value.sourceKeys ?? value.ownProperty)
         }
     }
 
@@ -177,14 +177,4 @@ extension ChainLoss {
     }
 
     package var merging: Merging? { if case .merged(let merging) = cause { merging } else { nil } }
-}
-
-extension Expression {
-    /// The attribute of the object itself that a bare name reads.
-    var ownKey: String? {
-        guard case .keyPath(.evaluatedObject, let steps) = self, steps.count == 1, case .key(let key) = steps[0] else {
-            return nil
-        }
-        return key
-    }
 }

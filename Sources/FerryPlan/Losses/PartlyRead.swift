@@ -85,7 +85,7 @@ struct PartlyRead {
             let links = mapping.relationships.filter { !$0.mappings.isEmpty }.map(\.from)
             for expression in values + links {
                 expression.forEachPath { base, keys in
-                    guard let start = start(of: base, mapping) else { return }
+                    guard let start = flow.start(of: base, mapping) else { return }
                     var seen: Set<StoredProperty> = []
                     for length in keys.indices {
                         let walked = flow.walk(Array(keys[...length]), from: start.entities)
@@ -108,18 +108,6 @@ struct PartlyRead {
     private func isReadDirectly(_ property: StoredProperty) -> Bool {
         guard let name = property.property else { return false }
         return mappings[property.entity]?.contains { reads(name, $0) } == true
-    }
-
-    /// The entities of the objects at which a path begins.
-    private func start(
-        of base: Expression, _ mapping: ResolvedEntityMapping
-    ) -> (entities: [String], isElement: Bool)? {
-        switch base {
-        case .variable("source"), .evaluatedObject: return ([mapping.source], false)
-        case .variable(mapping.iteration?.variable ?? ""):
-            return IterationPath.entity(of: mapping, in: model).map { (model.family(of: $0), true) }
-        default: return nil
-        }
     }
 
     /// Whether the inverse of a relationship carries all links.
@@ -189,7 +177,9 @@ struct PartlyRead {
         let values = mapping.attributes.compactMap(\.expression)
         for expression in values + mapping.relationships.filter({ !$0.mappings.isEmpty }).map(\.from) {
             own.direct.formUnion(firstProperties(in: expression, of: mapping))
-            guard let iteration = mapping.iteration, expression.mentions(iteration.variable) else { continue }
+            guard let iteration = mapping.iteration,
+                expression.contains(where: { $0 == .variable(iteration.variable) })
+            else { continue }
             own.elements.formUnion(firstProperties(in: iteration.elements, of: mapping))
         }
         return own
@@ -273,10 +263,10 @@ extension Predicate {
         case .or(let parts): parts.contains { $0.holds(whereThereIs: property) }
         case .comparison(let comparison):
             comparison.comparator == .notEqual && comparison.right == .constant(.null)
-                && (comparison.left.sourceKeys ?? comparison.left.ownKey) == property
+                && (comparison.left.sourceKeys ?? comparison.left.ownProperty) == property
         case .not(.comparison(let comparison)):
             comparison.comparator == .equal && comparison.right == .constant(.null)
-                && (comparison.left.sourceKeys ?? comparison.left.ownKey) == property
+                && (comparison.left.sourceKeys ?? comparison.left.ownProperty) == property
         case .not, .quantified: false
         }
     }

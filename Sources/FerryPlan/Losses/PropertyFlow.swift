@@ -19,16 +19,20 @@ struct PropertyFlow {
             if mapping.policy != nil { policyEntities.insert(mapping.source) }
             let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
             let mayVanish = !merging && !mapping.unique.isEmpty
-            for attribute in mapping.attributes where !mayVanish || mapping.unique.contains(attribute.name) {
-                guard let expression = attribute.expression else { continue }
+            func pass(_ expression: Expression, to name: String) {
                 var read = mentions(in: expression, of: mapping)
-                if let variable = mapping.iteration?.variable, expression.mentions(variable) { read += elements }
-                add(read, StoredProperty(entity: mapping.destination, property: attribute.name))
+                if let iteration = mapping.iteration,
+                    expression.contains(where: { $0 == .variable(iteration.variable) })
+                {
+                    read += elements
+                }
+                add(read, StoredProperty(entity: mapping.destination, property: name))
+            }
+            for attribute in mapping.attributes where !mayVanish || mapping.unique.contains(attribute.name) {
+                if let expression = attribute.expression { pass(expression, to: attribute.name) }
             }
             for relationship in mapping.relationships where !relationship.mappings.isEmpty {
-                var read = mentions(in: relationship.from, of: mapping)
-                if let variable = mapping.iteration?.variable, relationship.from.mentions(variable) { read += elements }
-                add(read, StoredProperty(entity: mapping.destination, property: relationship.name))
+                pass(relationship.from, to: relationship.name)
             }
         }
     }
@@ -62,20 +66,24 @@ struct PropertyFlow {
     /// The source properties that an expression reads, each for every entity that may have it.
     func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
         // Most expressions copy one attribute.
-        if case .keyPath(.variable("source"), let steps) = expression, steps.count == 1, case .key(let key) = steps[0] {
-            return walk([key], from: [mapping.source])
-        }
+        if let key = expression.sourceKey { return walk([key], from: [mapping.source]) }
         var found: [StoredProperty] = []
         expression.forEachPath { base, keys in
-            switch base {
-            case .variable("source"), .evaluatedObject: found += walk(keys, from: [mapping.source])
-            case .variable(mapping.iteration?.variable ?? ""):
-                guard let entity = IterationPath.entity(of: mapping, in: model) else { return }
-                found += walk(keys, from: model.family(of: entity))
-            default: break
-            }
+            if let start = start(of: base, mapping) { found += walk(keys, from: start.entities) }
         }
         return found
+    }
+
+    /// The entities of the objects at which a path begins.
+    func start(
+        of base: Expression, _ mapping: ResolvedEntityMapping
+    ) -> (entities: [String], isElement: Bool)? {
+        switch base {
+        case .variable("source"), .evaluatedObject: return ([mapping.source], false)
+        case .variable(mapping.iteration?.variable ?? ""):
+            return IterationPath.entity(of: mapping, in: model).map { (model.family(of: $0), true) }
+        default: return nil
+        }
     }
 
     func walk(_ keys: [String], from entities: [String]) -> [StoredProperty] {
@@ -113,22 +121,13 @@ extension Expression {
         case .constant: break
         case .evaluatedObject, .variable: body(self, [])
         case .keyPath(let base, let steps):
-            let keys = steps.compactMap { step -> String? in
-                if case .key(let key) = step { return key }
-                return nil
-            }
+            let keys = steps.compactMap { if case .key(let key) = $0 { key } else { nil } }
             switch base {
             case .evaluatedObject, .variable: body(base, keys)
             default: base.forEachPath(body)
             }
         default: for part in parts { part.forEachPath(body) }
         }
-    }
-
-    func mentions(_ variable: String) -> Bool {
-        var isMentioned = false
-        forEachPath { base, _ in isMentioned = isMentioned || base == .variable(variable) }
-        return isMentioned
     }
 }
 

@@ -87,19 +87,6 @@ extension DefaultValue {
     }
 }
 
-extension Expression.Constant {
-    /// The constant as a bound value; nil for NULL.
-    package var stored: DefaultValue? {
-        switch self {
-        case .null: nil
-        case .boolean(let flag): .integer(flag ? 1 : 0)
-        case .integer(let integer): .integer(integer)
-        case .double(let double): .real(double)
-        case .string(let text): .text(text)
-        }
-    }
-}
-
 /// A stored value that a computation passes on unchanged if it is a BLOB, so that it may be of any size.
 package struct PassedValue: Sendable, Hashable {
     /// The change of the byte before a BLOB that allows external storage.
@@ -150,14 +137,8 @@ extension Expression {
 /// The relationships of an iteration from `$source` to its elements.
 package enum IterationPath {
     package static func relationships(of elements: Expression) -> [String]? {
-        guard case .keyPath(let base, let steps) = elements else { return nil }
-        switch base {
-        case .variable("source"), .evaluatedObject: break
-        default: return nil
-        }
-        var names: [String] = []
-        for case .key(let name) in steps { names.append(name) }
-        return names.count == steps.count ? names : nil
+        guard case .keyPath(.variable("source"), let steps) = elements.fromSource else { return nil }
+        return steps.keys
     }
 
     /// The entity of the elements; nil without an iteration or over JSON.

@@ -32,7 +32,7 @@ package struct RelationshipAssignment: Sendable, Equatable {
 struct RelationshipAssigner {
     private let rules: RelationshipRules
     private let step: ResolvedStep
-    private let mappings: MappingsByName
+    private let mappings: [String: ResolvedEntityMapping]
     /// Position of a mapping to its place in the run.
     private let runOrder: [Int: Int]
     private let counting: CountedKeys
@@ -44,7 +44,7 @@ struct RelationshipAssigner {
     init(_ rules: RelationshipRules, _ step: StepPlan) {
         self.rules = rules
         self.step = step.resolved
-        mappings = MappingsByName(step.resolved)
+        mappings = step.resolved.mappingsByName
         let order = step.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
         runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
         counting = CountedKeys(step)
@@ -164,7 +164,8 @@ struct RelationshipAssigner {
             return .afterRows
         }
         if counting.suffice(rule, of: mapping) { return .counted }
-        let isKnown = mappings.all(rule.mappings) { other in
+        let isKnown = rule.mappings.allSatisfy { name in
+            guard let other = mappings[name] else { return false }
             if other.keepsPrimaryKey { return true }
             guard other.iteration == nil, other.policy == nil, let first = runOrder[other.position],
                 let second = runOrder[mapping.position]

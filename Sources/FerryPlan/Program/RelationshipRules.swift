@@ -15,7 +15,7 @@ package struct RelationshipRules: Sendable {
 
     package init(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
         (self.step, self.source, self.destination) = (step, source, destination)
-        let mappings = MappingsByName(step)
+        let mappings = step.mappingsByName
         var byName: [String: [RelationshipContribution]] = [:]
         for mapping in step.entityMappings {
             for rule in mapping.relationships {
@@ -47,22 +47,10 @@ package struct RelationshipRules: Sendable {
     }
 }
 
-/// The entity mappings of a step by name; of equal names the first.
-struct MappingsByName {
-    private let all: [ResolvedEntityMapping]
-    private let places: [String: Int]
-
-    init(_ step: ResolvedStep) {
-        let mappings = step.entityMappings
-        all = mappings
-        places = Dictionary(
-            mappings.indices.map { (mappings[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    subscript(name: String) -> ResolvedEntityMapping? { places[name].map { all[$0] } }
-
-    func all(_ names: [String], satisfy condition: (ResolvedEntityMapping) -> Bool) -> Bool {
-        names.allSatisfy { name in places[name].map { condition(all[$0]) } ?? false }
+extension ResolvedStep {
+    /// The entity mappings by name; of equal names the first.
+    var mappingsByName: [String: ResolvedEntityMapping] {
+        Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
@@ -88,7 +76,7 @@ package struct RelationshipContribution: Sendable, Equatable {
     package internal(set) var key = Key.afterRows
 
     init(
-        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, of mappings: MappingsByName,
+        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, of mappings: [String: ResolvedEntityMapping],
         in source: StoreLayout
     ) {
         (self.mapping, self.rule) = (mapping, rule)
@@ -119,7 +107,7 @@ package struct CopiedOrders: Sendable, Hashable {
     /// Positions are passed on between objects that keep their keys, or that policies make.
     init(
         of origin: SourceRelationship?, by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping,
-        _ mappings: MappingsByName
+        _ mappings: [String: ResolvedEntityMapping]
     ) {
         guard let origin, Self.arePassedOn(by: rule, of: mapping, mappings) else { return }
         switch origin.storage {
@@ -132,9 +120,10 @@ package struct CopiedOrders: Sendable, Hashable {
 
     /// Whether a rule passes on the positions that its source relationship has on either side.
     static func arePassedOn(
-        by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, _ mappings: MappingsByName
+        by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, _ mappings: [String: ResolvedEntityMapping]
     ) -> Bool {
-        mapping.mayKeepPrimaryKeys && rule.isAutomatic && mappings.all(rule.mappings, satisfy: \.mayKeepPrimaryKeys)
+        mapping.mayKeepPrimaryKeys && rule.isAutomatic
+            && rule.mappings.allSatisfy { mappings[$0]?.mayKeepPrimaryKeys == true }
     }
 
     /// Whether the rule passes on every order column of a many-to-many.
@@ -205,16 +194,6 @@ package struct SourceRelationship: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-    /// The key of a property under the entity that declares it.
-    func key(of property: String, in entity: String) -> PropertyKey? {
-        declaringEntity(of: property, in: entity).map { PropertyKey($0, property) }
-    }
-
-    /// The key of a relationship's inverse under the entity that declares it.
-    func inverseKey(of relationship: Relationship) -> PropertyKey? {
-        relationship.inverseName.flatMap { key(of: $0, in: relationship.destinationEntity) }
-    }
-
     package func concreteFamily(of entity: String) -> Set<String> {
         Set(family(of: entity).filter { entities[$0]?.isAbstract != true })
     }

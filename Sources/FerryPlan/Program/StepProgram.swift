@@ -40,15 +40,15 @@ package struct StepProgram: Sendable, Equatable {
     /// leaves another one. `keptPart`: the statements are those of this part of a copy step, whose other tables they
     /// leave empty, without the indexes that are filled with them.
     ///
-    /// - Throws: ``InPlaceObstacle``.
+    /// - Throws: ``StepObstacle``.
     package init(
         inPlace step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
         shape: InPlaceShape? = nil, keptPart: KeptPart? = nil
-    ) throws(InPlaceObstacle) {
+    ) throws(StepObstacle) {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
-            throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
+            throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
-        if let obstacle = step.obstacleToKeepingKeys { throw .needsCopy(obstacle) }
+        if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
         var builder = InPlaceBuilder(
             step, source: source, schema: schema, destination: destination, shape: shape, keptPart: keptPart)
         try builder.build()

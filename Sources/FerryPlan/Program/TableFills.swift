@@ -106,7 +106,7 @@ package struct KeyRule: Sendable, Equatable {
 
     /// Positions of the mappings whose associations other work looks up.
     private static func associated(_ step: ResolvedStep, _ assignments: [RelationshipAssignment]) -> Set<Int> {
-        let mappings = MappingsByName(step)
+        let mappings = step.mappingsByName
         var associated: Set<Int> = []
         if step.hasPolicies {
             // A policy may look up the objects of any mapping.

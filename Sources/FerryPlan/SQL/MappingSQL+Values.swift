@@ -132,9 +132,7 @@ extension MappingSQL {
         -> SourceScope.Object
     {
         if let object = scope.object(rule.from) { return object }
-        if case .keyPath(let base, let steps) = rule.from, let object = scope.object(base) {
-            var names: [String] = []
-            for case .key(let name) in steps { names.append(name) }
+        if case .keyPath(let base, let steps) = rule.from, let names = steps.keys, let object = scope.object(base) {
             return try scope.follow(names, from: object)
         }
         throw notAPath(rule.name)

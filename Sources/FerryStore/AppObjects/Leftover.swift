@@ -50,7 +50,7 @@ package struct Leftover: Sendable, Hashable {
             ?? Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
         found += source.indexes.filter { AppObjects.isCoreDatas($0) && !expected.contains($0.name) }
             .map { Leftover(.index, table: $0.table, part: $0.name) }
-        let names = Dictionary(source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let names = source.entitiesByNumber
         let rows = try connection.rows(
             "SELECT Z_ENT, Z_NAME FROM \(SQLName.quoted(schema, "Z_PRIMARYKEY")) ORDER BY Z_ENT")
         for row in rows {

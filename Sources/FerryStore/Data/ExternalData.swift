@@ -1,5 +1,5 @@
 package import FerryBase
-internal import FerryModel
+package import FerryModel
 package import FerrySQLite
 
 /// Values of attributes with external storage, and the files of large values.
@@ -43,25 +43,14 @@ package enum ExternalData {
         return [0x02] + Array(fileName.utf8) + [0x00]
     }
 
-    /// Calls the body with each name in a store's folder of external files, if the folder exists.
-    ///
-    /// - Throws: ``FerryError`` `.fileFailed`, or any error of the body.
-    package static func forEachFile(
-        ofStore path: String, files: FileLayer, _ body: (String) throws -> Void
-    ) throws {
-        let folder = folder(forStore: path)
-        guard try files.exists(folder) else { return }
-        try files.forEachEntry(in: folder) { entry in
-            if !entry.isDirectory { try body(entry.name) }
-        }
-    }
-
     package static func size(ofStore path: String, files: FileLayer) throws -> (files: Int64, bytes: Int64) {
         let folder = folder(forStore: path)
         var size: (files: Int64, bytes: Int64) = (0, 0)
-        try forEachFile(ofStore: path, files: files) { name in
+        guard try files.exists(folder) else { return size }
+        try files.forEachEntry(in: folder) { entry in
+            guard !entry.isDirectory else { return }
             size.files += 1
-            size.bytes += try files.attributes(folder + "/" + name).size
+            size.bytes += try files.attributes(folder + "/" + entry.name).size
         }
         return size
     }

@@ -96,17 +96,8 @@ struct RowCounter {
     }
 }
 
-/// A counter of NULLs in the rows of exactly one entity.
-package struct EmptyValues {
-    private let table: String
-    private let number: Int64
-    private let connection: Connection
-
-    /// `table` is not quoted, and belongs to `main`.
-    package init(in table: String, of number: Int64, on connection: Connection) {
-        (self.table, self.number, self.connection) = (table, number, connection)
-    }
-
+/// Counts of NULLs in the rows of exactly one entity, in a table of `main` whose name is not quoted.
+package enum EmptyValues {
     package static func condition(_ columns: [String]) -> String {
         columns.map { "\(Connection.quoted($0)) IS NULL" }.balanced(by: "OR")
     }
@@ -116,19 +107,24 @@ package struct EmptyValues {
     /// In the condition of a CASE, unlike in a value, IS NULL does not read the tested value.
     static func sum(where condition: String) -> String { "ifnull(sum(CASE WHEN \(condition) THEN 1 ELSE 0 END), 0)" }
 
-    package func rows(without column: String) throws(DatabaseError) -> Int64 {
+    package static func rows(
+        without column: String, in place: (table: String, number: Int64), on connection: Connection
+    ) throws(DatabaseError) -> Int64 {
         try connection.integer(
-            "SELECT count(*) FROM \(Connection.quoted(table)) WHERE Z_ENT = ? AND \(Self.condition([column]))",
-            [.integer(number)]) ?? 0
+            "SELECT count(*) FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ? AND \(condition([column]))",
+            [.integer(place.number)]) ?? 0
     }
 
     /// Returns the number of NULLs in each column, then the number of rows with any NULL in `together`, by one scan.
-    package func rows(without columns: [String], together: [String]) throws(DatabaseError) -> [Int64] {
-        let conditions = columns.map { Self.condition([$0]) } + [together.isEmpty ? "0" : Self.condition(together)]
-        let sums = conditions.map { Self.sum(where: $0) }
+    package static func rows(
+        without columns: [String], together: [String], in place: (table: String, number: Int64),
+        on connection: Connection
+    ) throws(DatabaseError) -> [Int64] {
+        let conditions = columns.map { condition([$0]) } + [together.isEmpty ? "0" : condition(together)]
+        let sums = conditions.map { sum(where: $0) }
         let found = try connection.rows(
-            "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table)) WHERE Z_ENT = ?",
-            [.integer(number)])
+            "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ?",
+            [.integer(place.number)])
         return (found.first ?? []).map { $0.integer ?? 0 }
     }
 }

@@ -125,7 +125,6 @@ private struct DamageScan {
         }
     }
 
-    /// A query of the column alone uses its index, which gives keys and destination rows in order.
     private mutating func count(
         _ key: PropertyKey, in table: String, _ column: String, to entity: String,
         _ more: [(DamageKind, String)]
@@ -133,8 +132,8 @@ private struct DamageScan {
         guard tables?.contains(table) != false, let target = layout.table(of: entity), try hasRows(table) else {
             return
         }
-        if more.isEmpty, let range = wholeRange(of: entity, in: target.name) {
-            return append(.danglingKey, key, rows: try danglingRows(column, of: table, range))
+        if more.isEmpty {
+            return append(.danglingKey, key, rows: try danglingRows(column, of: table, to: entity, in: target.name))
         }
         try add(
             [(.danglingKey, "b.Z_PK IS NULL")] + more, key,
@@ -156,15 +155,7 @@ private struct DamageScan {
         // The index of each column gives the keys in order; a query of both columns runs only after damage in one.
         var isBroken = false
         for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
-            if let range = wholeRange(of: side.entity, in: target.name) {
-                isBroken = try danglingRows(side.column, of: table, range) > 0
-            } else {
-                let broken = try connection.integer(
-                    "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                        + "ON b.Z_PK = a.\(side.column) AND \(isOfFamily("b", of: side.entity)) "
-                        + "WHERE a.\(side.column) IS NOT NULL")
-                isBroken = (broken ?? 0) > 0
-            }
+            isBroken = try danglingRows(side.column, of: table, to: side.entity, in: target.name) > 0
             if !isBroken { isBroken = try hasNull(side.column, of: table) }
         }
         guard isBroken else { return }
@@ -180,17 +171,20 @@ private struct DamageScan {
         try connection.integer("SELECT 1 FROM \(quoted(table)) WHERE \(column) IS NULL LIMIT 1") != nil
     }
 
-    /// The keys of a table without gaps, if all rows are of an entity or its subentities: such keys need no look-up.
-    private func wholeRange(of entity: String, in table: String) -> ClosedRange<Int64>? {
-        guard let range = walk?.wholeRanges[table], let tally = walk?.tallies[table] else { return nil }
-        let family = Set(layout.numbers(ofFamily: entity))
-        return family.isSuperset(of: tally.rows.keys) ? range : nil
-    }
-
-    /// Returns the rows with a key outside a range; without the walk's result SQLite reads only the index, if any.
+    /// Returns the rows whose key is that of no row of an entity or its subentities.
+    ///
+    /// A query of the column alone uses its index, if any, which gives keys and destination rows in order.
     private func danglingRows(
-        _ column: String, of table: String, _ range: ClosedRange<Int64>
+        _ column: String, of table: String, to entity: String, in target: String
     ) throws(DatabaseError) -> Int64 {
+        // Keys of a table without gaps and without other entities need no look-up.
+        guard let range = walk?.wholeRanges[target], let tally = walk?.tallies[target],
+            Set(layout.numbers(ofFamily: entity)).isSuperset(of: tally.rows.keys)
+        else {
+            return try connection.integer(
+                "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target)) AS b "
+                    + "ON b.Z_PK = a.\(column) AND \(isOfFamily("b", of: entity)) WHERE a.\(column) IS NOT NULL") ?? 0
+        }
         if walk?.tallies[table]?.holds(column, within: range) == true { return 0 }
         return try connection.integer(
             "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NOT NULL "
@@ -199,9 +193,7 @@ private struct DamageScan {
     }
 
     private func inverseColumn(of relationship: Relationship, _ key: PropertyKey) -> String? {
-        guard let inverse = relationship.inverseName,
-            layout.model.declaringEntity(of: inverse, in: relationship.destinationEntity)
-                .map({ PropertyKey($0, inverse) }) != key,
+        guard let inverse = relationship.inverseName, layout.model.inverseKey(of: relationship) != key,
             case .foreignKey(_, let column, _, _)? = layout.storage(of: inverse, in: relationship.destinationEntity)
         else { return nil }
         return column

@@ -156,10 +156,12 @@ package struct StoreObjects: Sendable {
 package struct StoredEntity: Sendable, Hashable {
     package var name: String
     package var number: Int64
-    /// Nil if no table has the usual name.
+    /// Nil if no model gives the table and no table has the usual name.
     package var table: String?
     package var rows: Int64?
     package var isEstimated = false
+    /// The bytes of the table with its indexes; nil if not measured, and for subentities, which share a table.
+    package var bytes: Int64?
 
     /// Reads `Z_PRIMARYKEY`, and tables with the usual names, in the order of entity numbers.
     package static func all(
@@ -193,6 +195,14 @@ package struct StoredEntity: Sendable, Hashable {
             entities.append(entity)
         }
         return entities
+    }
+}
+
+extension StoredEntity {
+    package init(_ counted: StoreInspection.EntityRows) {
+        self.init(
+            name: counted.entity, number: counted.number, table: counted.table, rows: counted.rows,
+            isEstimated: counted.isEstimated)
     }
 }
 

@@ -18,15 +18,14 @@ extension KnownSchema {
         for join in layout.joinTables { known[join.name] = Set(join.columns) }
         var dead: [String: Set<String>] = [:]
         var tables: [Table] = []
-        for table in catalog.tables {
+        for var table in catalog.tables {
             guard let own = known[table.name] else { continue }
             dead[table.name] = Set(table.columns.map(\.name).filter { !own.contains($0) }.map { $0.uppercased() })
-            tables.append(
-                Table(
-                    name: table.name,
-                    columns: table.columns.filter { own.contains($0.name) }.map { .init(name: $0.name, type: $0.type) },
-                    keyColumns: table.keyColumns,
-                    uniqueLists: (uniqueLists[table.name] ?? []).filter { $0.allSatisfy(own.contains) }))
+            table.columns.removeAll { !own.contains($0.name) }
+            table.uniqueLists = (uniqueLists[table.name] ?? []).filter { $0.allSatisfy(own.contains) }
+            // Its text may differ where the schemas are equal.
+            table.sql = ""
+            tables.append(table)
         }
         let indexes = layout.indexes.filter { index in
             guard AppObjects.isCoreDatas(index), let gone = dead[index.table] else { return false }
@@ -68,10 +67,6 @@ extension LayoutBuilder {
         var finder = LayoutFinder(expected: layout, catalog: StoreCatalog(known))
         layout = try finder.find()
         layout.computedIndexNames = nil
-        for table in known.tables where !table.uniqueLists.isEmpty {
-            guard let root = layout.tables.first(where: { $0.value.name == table.name })?.key else { continue }
-            layout.tables[root]?.uniqueLists = table.uniqueLists
-        }
     }
 }
 

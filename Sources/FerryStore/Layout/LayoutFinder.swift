@@ -10,6 +10,8 @@ struct LayoutFinder {
     private var layout: StoreLayout
     /// By table: the columns of properties found so far.
     private var taken: [String: Set<String>] = [:]
+    /// The errors of the tables and columns that were not found, in the order of the search.
+    private(set) var missing: [FerryError] = []
 
     init(expected: StoreLayout, catalog: StoreCatalog) {
         self.expected = expected
@@ -18,18 +20,25 @@ struct LayoutFinder {
         layout.entityNumbers = expected.entityNumbers
     }
 
-    mutating func find() throws(FerryError) -> StoreLayout {
+    /// Finds what is there, and notes what is missing.
+    mutating func search() {
         for (root, table) in expected.tables.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-            try findTable(table, of: root)
+            findTable(table, of: root)
         }
         // Exact names first, so that no property gets another property's column.
         let attributes = expected.attributeColumns.sorted { $0.key < $1.key }
         let relationships = expected.relationshipStorage.sorted { $0.key < $1.key }
         for exactly in [true, false] {
-            for (key, column) in attributes { try findAttribute(key, column, exactly: exactly) }
-            for (key, storage) in relationships { try findForeignKey(key, storage, exactly: exactly) }
+            for (key, column) in attributes { findAttribute(key, column, exactly: exactly) }
+            for (key, storage) in relationships { findForeignKey(key, storage, exactly: exactly) }
         }
-        try findJoinTables()
+        findJoinTables()
+    }
+
+    /// - Throws: The first error of ``missing``.
+    mutating func find() throws(FerryError) -> StoreLayout {
+        search()
+        if let first = missing.first { throw first }
         linkToManySides()
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
         layout.computedIndexNames = Set(expected.indexes.map(\.name))
@@ -61,52 +70,51 @@ struct LayoutFinder {
         return rTree
     }
 
-    private mutating func findTable(_ table: EntityTable, of root: String) throws(FerryError) {
+    private mutating func findTable(_ table: EntityTable, of root: String) {
         guard let found = catalog.table(table.name) else {
-            throw missing("The store has no table \(table.name) for the entity \(root).", PropertyKey(root, ""))
+            return note("The store has no table \(table.name) for the entity \(root).", PropertyKey(root, ""))
         }
         for system in EntityTable.systemColumns where found.column(system) == nil {
-            throw missing("The table \(found.name) has no column \(system).", PropertyKey(root, ""))
+            return note("The table \(found.name) has no column \(system).", PropertyKey(root, ""))
         }
         let columns = found.columns.filter { !EntityTable.systemColumns.contains($0.name.uppercased()) }
-        layout.tables[root] = EntityTable(root: root, name: found.name, columns: columns)
+        layout.tables[root] = EntityTable(
+            root: root, name: found.name, columns: columns, uniqueLists: found.uniqueLists)
     }
 
     // MARK: Columns of entity tables
 
-    private mutating func findAttribute(_ key: PropertyKey, _ column: Column, exactly: Bool) throws(FerryError) {
+    private mutating func findAttribute(_ key: PropertyKey, _ column: Column, exactly: Bool) {
         guard layout.attributeColumns[key] == nil, let table = table(of: key.entity) else { return }
         let leaf = key.property.split(separator: ".").last.map { $0.uppercased() } ?? ""
         guard let found = take(column.name, in: table, exactly: exactly, like: ColumnPattern("Z", leaf)) else {
-            if exactly { return }
-            throw missing("The table \(table.name) has no column for \(key.title).", key)
+            if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
+            return
         }
         layout.attributeColumns[key] = found
     }
 
-    private mutating func findForeignKey(
-        _ key: PropertyKey, _ storage: RelationshipStorage, exactly: Bool
-    ) throws(FerryError) {
+    private mutating func findForeignKey(_ key: PropertyKey, _ storage: RelationshipStorage, exactly: Bool) {
         guard layout.relationshipStorage[key] == nil else { return }
         let name = key.property.uppercased()
         switch storage {
         case .foreignKey(_, let column, let entityColumn, let orderColumn):
             guard let table = table(of: key.entity) else { return }
             guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z", name)) else {
-                if exactly { return }
-                throw missing("The table \(table.name) has no column for \(key.title).", key)
+                if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
+                return
             }
             layout.relationshipStorage[key] = .foreignKey(
                 table: table.name, column: found.name,
-                entityColumn: try companion(entityColumn, of: key, in: table, like: ColumnPattern("Z#_", name)),
-                orderColumn: try companion(orderColumn, of: key, in: table, like: ColumnPattern("Z_FOK_", name)))
+                entityColumn: companion(entityColumn, of: key, in: table, like: ColumnPattern("Z#_", name)),
+                orderColumn: companion(orderColumn, of: key, in: table, like: ColumnPattern("Z_FOK_", name)))
         case .inverseless(_, let column):
             guard let destination = layout.model.relationship(key.property, of: key.entity)?.destinationEntity,
                 let table = table(of: destination)
             else { return }
             guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z#", name)) else {
-                if exactly { return }
-                throw missing("The table \(table.name) has no column for \(key.title).", key)
+                if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
+                return
             }
             layout.relationshipStorage[key] = .inverseless(table: table.name, column: found.name)
         case .inverseForeignKey, .join: break
@@ -116,12 +124,11 @@ struct LayoutFinder {
     /// Finds the column beside a foreign key, if the model requires one.
     private mutating func companion(
         _ name: String?, of key: PropertyKey, in table: StoreCatalog.Table, like pattern: ColumnPattern
-    ) throws(FerryError) -> String? {
+    ) -> String? {
         guard let name else { return nil }
-        guard let found = take(name, in: table, exactly: false, like: pattern) else {
-            throw missing("The table \(table.name) has no column \(name) for \(key.title).", key)
-        }
-        return found.name
+        let found = take(name, in: table, exactly: false, like: pattern)
+        if found == nil { note("The table \(table.name) has no column \(name) for \(key.title).", key) }
+        return found?.name
     }
 
     private func table(of entity: String) -> StoreCatalog.Table? {
@@ -142,11 +149,12 @@ struct LayoutFinder {
 
     // MARK: Join tables
 
-    private mutating func findJoinTables() throws(FerryError) {
+    private mutating func findJoinTables() {
         for table in expected.joinTables {
             guard let found = JoinTableFinder(table, in: expected, catalog: catalog).find() else {
                 let key = table.relationship
-                throw missing("The store has no join table for \(key.title) (\(table.name) in a new store).", key)
+                note("The store has no join table for \(key.title) (\(table.name) in a new store).", key)
+                continue
             }
             layout.joinTables.append(found)
             layout.setJoinStorage(of: found)
@@ -168,11 +176,12 @@ struct LayoutFinder {
         }
     }
 
-    private func missing(_ message: String, _ key: PropertyKey) -> FerryError {
-        FerryError(
-            .damagedSource, message,
-            remedy: "Check that the model is the store's own; otherwise restore the store from a backup.",
-            place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property))
+    private mutating func note(_ message: String, _ key: PropertyKey) {
+        missing.append(
+            FerryError(
+                .damagedSource, message,
+                remedy: "Check that the model is the store's own; otherwise restore the store from a backup.",
+                place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property)))
     }
 }
 

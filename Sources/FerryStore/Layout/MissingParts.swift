@@ -22,65 +22,36 @@ package struct MissingParts: Sendable {
 
     package var isEmpty: Bool { parts.isEmpty && obstacle == nil }
 
-    /// Finds the missing parts in a copy of the schema in memory; the store is only read.
+    /// Finds the missing parts; the store is only read.
     ///
     /// - Throws: ``DatabaseError``; `damagedSource` if the numbers of entities are not readable.
     package init(of model: ManagedObjectModel, on connection: Connection) throws {
-        do {
-            _ = try StoreLayout.actual(for: model, on: connection)
-            return
-        } catch let error as FerryError where error.code == .damagedSource && error.place.entity != nil {
-            // Something is missing; the copy below tells all of it.
-        }
-        let trial = try Self.schemaInMemory(of: connection)
-        let numbers = try StoreLayout.storedNumbers(of: model, on: trial, schema: "main")
-        let builder = LayoutBuilder(model, numbers: numbers)
-        let expected = builder.layout
-        while true {
-            do {
-                _ = try StoreLayout.actual(for: model, on: trial)
-                break
-            } catch let error as FerryError where error.code == .damagedSource {
-                let known = parts.count
-                let found = try statements(for: error, in: expected, on: trial)
-                for part in found where !parts.contains(part) {
-                    try trial.execute(part.sql)
-                    parts.append(part)
-                }
-                guard parts.count > known else {
-                    obstacle = error
-                    return
-                }
+        let catalog = try StoreCatalog(connection)
+        let numbers = try StoreLayout.storedNumbers(of: model, on: connection, schema: "main")
+        let expected = LayoutBuilder(model, numbers: numbers).layout
+        var finder = LayoutFinder(expected: expected, catalog: catalog)
+        finder.search()
+        for error in finder.missing {
+            let found = statements(for: error, in: expected, catalog)
+            guard !found.isEmpty else {
+                obstacle = error
+                return
             }
+            // Two columns of one relationship have the same statements.
+            parts += found.filter { !parts.contains($0) }
         }
-        try addIndexes(of: expected, on: trial)
+        addIndexes(of: expected)
         addDefaults(of: expected)
-    }
-
-    private static func schemaInMemory(of connection: Connection) throws -> Connection {
-        let trial = try Connection(path: ":memory:", mode: .create)
-        let tables = try connection.rows(
-            """
-            SELECT sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL AND sql NOT LIKE 'CREATE VIRTUAL%'
-            AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-            """)
-        for row in tables { try trial.execute(row[0].text ?? "") }
-        let numbers = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY")
-        for row in numbers {
-            try trial.run(
-                "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)", Array(row))
-        }
-        return trial
     }
 
     // MARK: Statements
 
-    private func statements(
-        for error: FerryError, in expected: StoreLayout, on trial: Connection
-    ) throws(DatabaseError) -> [Part] {
+    /// Returns the statements that make a missing part; empty if no rule tells them.
+    private func statements(for error: FerryError, in expected: StoreLayout, _ catalog: StoreCatalog) -> [Part] {
         guard let entity = error.place.entity else { return [] }
-        guard let property = error.place.property, !property.isEmpty else {
-            guard let table = expected.table(of: entity) else { return [] }
+        guard let property = error.place.property else {
+            // A table of another form stays.
+            guard let table = expected.table(of: entity), catalog.table(table.name) == nil else { return [] }
             return [Part(name: table.name, place: entity, sql: table.sql)]
         }
         let key = PropertyKey(entity, property)
@@ -91,14 +62,13 @@ package struct MissingParts: Sendable {
         }
         switch expected.relationshipStorage[key] {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            let known = try trial.rows("SELECT upper(name) FROM pragma_table_info(?)", [.text(table)])
-                .compactMap(\.[0].text)
-            return [column, entityColumn, orderColumn].compactMap { $0 }.filter { !known.contains($0.uppercased()) }
+            let known = catalog.table(table)
+            return [column, entityColumn, orderColumn].compactMap { $0 }.filter { known?.column($0) == nil }
                 .map { add(Column(name: $0, type: "INTEGER"), to: table, key) }
         case .inverseless(let table, let column):
             return [add(Column(name: column, type: "INTEGER"), to: table, key)]
         case .join(let table, _, _, _, _):
-            let join = expected.joinTables.first { $0.name == table }
+            let join = expected.joinTables.first { $0.name == table && catalog.table(table) == nil }
             return join.map { [Part(name: $0.name, place: key.title, sql: $0.sql)] } ?? []
         case .inverseForeignKey, nil: return []
         }
@@ -111,7 +81,7 @@ package struct MissingParts: Sendable {
     }
 
     /// The indexes of new tables and columns that the store does not have.
-    private mutating func addIndexes(of expected: StoreLayout, on trial: Connection) throws {
+    private mutating func addIndexes(of expected: StoreLayout) {
         let names = Set(parts.map(\.name))
         indexes = expected.indexes.filter { index in
             names.contains(index.table) || (index.columns ?? []).contains { names.contains("\(index.table).\($0)") }

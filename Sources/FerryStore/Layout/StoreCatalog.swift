@@ -1,22 +1,9 @@
-internal import FerryModel
+package import FerryModel
 package import FerrySQLite
 
 /// The actual tables, columns and indexes of a store from `sqlite_master`.
 package struct StoreCatalog: Sendable {
-    package struct Table: Sendable, Hashable {
-        package var name: String
-        /// All columns with their declared types, in order.
-        package var columns: [Column]
-        /// The columns of the primary key, in its order.
-        package var keyColumns: [String]
-        package var sql: String
-
-        /// Returns a column by name, without regard to case.
-        package func column(_ name: String) -> Column? {
-            let upper = name.uppercased()
-            return columns.first { $0.name.uppercased() == upper }
-        }
-    }
+    package typealias Table = KnownSchema.Table
 
     /// Ordinary tables in the order of their creation, without SQLite's own (`sqlite_…`).
     package private(set) var tables: [Table] = []
@@ -28,11 +15,7 @@ package struct StoreCatalog: Sendable {
     private var positions: [String: Int] = [:]
 
     init(_ known: KnownSchema) {
-        tables = known.tables.map { table in
-            Table(
-                name: table.name, columns: table.columns.map { Column(name: $0.name, type: $0.type) },
-                keyColumns: table.keyColumns, sql: "")
-        }
+        tables = known.tables
         for object in known.objects {
             switch object.type {
             case "index": indexes.append(IndexDefinition(name: object.name, table: object.table, sql: object.sql))
@@ -50,7 +33,7 @@ package struct StoreCatalog: Sendable {
             guard let sql = row[3].text, !name.lowercased().hasPrefix("sqlite_") else { continue }
             switch type {
             case "table" where sql.uppercased().hasPrefix("CREATE VIRTUAL"): others.append(("virtual table", name, sql))
-            case "table": tables.append(Table(name: name, columns: [], keyColumns: [], sql: sql))
+            case "table": tables.append(Table(name: name, sql: sql))
             case "index": indexes.append(IndexDefinition(name: name, table: table, sql: sql))
             case "trigger":
                 triggers.append(TriggerDefinition(name: name, table: table, sql: sql))

@@ -32,6 +32,10 @@ package struct StoreLayout: Sendable {
 
     package func number(of entity: String) -> Int64? { entityNumbers[entity] }
 
+    package var entitiesByNumber: [Int64: String] {
+        Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Returns the column of a stored attribute, own or inherited; nil if it is transient or unknown.
     package func column(of attribute: String, in entity: String) -> Column? {
         for ancestor in model.lineageNames(of: entity) {
@@ -63,18 +67,16 @@ package struct PropertyKey: Sendable, Hashable {
     package var title: String { "\(entity).\(property)" }
 }
 
-package struct Column: Sendable, Hashable {
-    package var name: String
-    /// The declared type: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
-    package var type: String
-
-    package init(name: String, type: String) {
-        self.name = name
-        self.type = type
+extension ManagedObjectModel {
+    /// The key of a property under the entity that declares it.
+    package func key(of property: String, in entity: String) -> PropertyKey? {
+        declaringEntity(of: property, in: entity).map { PropertyKey($0, property) }
     }
 
-    /// Whether values have any length: texts, decimal numbers, binary data.
-    package var hasVariableLength: Bool { ["VARCHAR", "BLOB", "DECIMAL", "TEXT"].contains(type.uppercased()) }
+    /// The key of a relationship's inverse under the entity that declares it.
+    package func inverseKey(of relationship: Relationship) -> PropertyKey? {
+        relationship.inverseName.flatMap { key(of: $0, in: relationship.destinationEntity) }
+    }
 }
 
 /// The table of a root entity and its subentities.

@@ -135,7 +135,7 @@ struct RowsCheck: Check {
                 if try claims.areRight() { return }
                 progress.returnToFound(context)
                 for mapping in newKeyMappings where associated.contains(mapping.position) {
-                    try context.associations.removeAll(of: mapping)
+                    try context.associations.table(of: mapping).removeAll()
                 }
                 progress.state.wrongClaims.insert(root)
             }

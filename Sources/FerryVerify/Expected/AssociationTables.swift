@@ -8,47 +8,12 @@ final class AssociationTables {
 
     init(_ connection: Connection) { self.connection = connection }
 
-    func record(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64, key: Int64) throws {
-        try table(of: mapping).add(source, element, key)
-    }
-
-    func removeAll(of mapping: ResolvedEntityMapping) throws { try table(of: mapping).removeAll() }
-
     /// To be called before the lookup file is committed.
     func flush() throws(DatabaseError) {
         for table in tables.values { try table.flush() }
     }
 
-    /// Calls the body with each destination key of a source object, in the order of elements.
-    func eachKey(_ mapping: ResolvedEntityMapping, source: Int64, _ body: (_ key: Int64) throws -> Void) throws {
-        let find = try table(of: mapping).indexed().find
-        try find.bind(source, at: 1)
-        defer { find.reset() }
-        while try find.step() { try body(find.integer(0)) }
-    }
-
-    /// All associations of a mapping, ordered by source object, then by key or by element.
-    func pairs(of mapping: ResolvedEntityMapping, byKey: Bool) throws -> AssociatedPairs {
-        try table(of: mapping).pairs(byKey: byKey)
-    }
-
-    /// The key of one element's object; nil if it has none.
-    func key(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws -> Int64? {
-        let find = try table(of: mapping).indexed().findElement
-        try find.bind(source, at: 1)
-        try find.bind(element, at: 2)
-        defer { find.reset() }
-        return try find.step() ? find.integer(0) : nil
-    }
-
-    /// The name of the table, for SQL that reads all associations.
-    func readableName(of mapping: ResolvedEntityMapping) throws -> String {
-        let table = try table(of: mapping)
-        _ = try table.indexed()
-        return table.name
-    }
-
-    private func table(of mapping: ResolvedEntityMapping) throws -> AssociationTable {
+    func table(of mapping: ResolvedEntityMapping) throws -> AssociationTable {
         if let known = tables[mapping.position] { return known }
         let table = try AssociationTable("main.association_\(mapping.position)", on: connection)
         tables[mapping.position] = table
@@ -60,7 +25,7 @@ final class AssociationTables {
 ///
 /// They come in this order, and mostly one pass over them is all that is needed: so they are appended to runs, which
 /// costs a twentieth of an insertion into a table with an index. The first look-up, or one run too many, makes the table.
-private final class AssociationTable {
+final class AssociationTable {
     struct Indexed {
         let rows: IntegerRows
         let find: Statement
@@ -158,6 +123,24 @@ private final class AssociationTable {
         return try MergedAssociations(try runs.map { try $0.rows.rows(of: 0) })
     }
 
+    /// Calls the body with each destination key of a source object, in the order of elements.
+    func eachKey(of source: Int64, _ body: (_ key: Int64) throws -> Void) throws {
+        let find = try indexed().find
+        try find.bind(source, at: 1)
+        defer { find.reset() }
+        while try find.step() { try body(find.integer(0)) }
+    }
+
+    /// The key of one element's object; nil if it has none.
+    func key(of source: Int64, element: Int64) throws -> Int64? {
+        let find = try indexed().findElement
+        try find.bind(source, at: 1)
+        try find.bind(element, at: 2)
+        defer { find.reset() }
+        return try find.step() ? find.integer(0) : nil
+    }
+
+    /// All associations, ordered by source object, then by key or by element.
     func pairs(byKey: Bool) throws -> AssociatedPairs {
         // In two runs an object can have twice as many.
         if index == nil, mostElements * Self.mostRuns <= Self.mostElements {

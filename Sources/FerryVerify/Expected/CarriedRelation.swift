@@ -97,7 +97,7 @@ struct CarriedRelation: Sendable {
         let model = context.sourceModel
         guard let name = rule.relationship.sourceRelationship,
             let relationship = model.relationship(name, of: rule.mapping.source),
-            let inverse = StoredRelation.inverse(of: relationship, in: model),
+            let inverse = model.inverseKey(of: relationship),
             case .foreignKey? = context.source.relationshipStorage[inverse]
         else { return nil }
         return context.source.relationshipStorage[inverse].map(StoredLinks.init)
@@ -308,10 +308,8 @@ struct AssociatedRelation {
     /// The mapping of the objects that keep their keys, and the mapping of the related objects.
     private let mapping: ResolvedEntityMapping
     private let target: ResolvedEntityMapping
-    /// SQL of the destination's links, ordered by the key of the object, then of the related one.
-    private let links: String
-    /// Whether only the first of several related objects counts.
-    private let isToOne: Bool
+    /// The destination's links, seen from the objects that keep their keys.
+    private let links: StoredLinks
 
     /// Nil with more than one rule, with positions, or with related objects of another object than `$source`.
     init?(_ relation: StoredRelation, in context: VerificationContext) {
@@ -325,9 +323,7 @@ struct AssociatedRelation {
         let links = rule.isInverse ? relation.links.reversed : relation.links
         if links.areInRowsOfB || links.aOrder != nil || links.bOrder != nil { return nil }
         if relation.other != nil || relation.isReflexive { return nil }
-        isToOne = links.areInRowsOfA
-        self.links = links.pairs
-        (self.relation, self.context) = (relation, context)
+        (self.relation, self.links, self.context) = (relation, links, context)
         (mapping, self.target) = (rule.mapping, target)
     }
 
@@ -342,40 +338,13 @@ struct AssociatedRelation {
 
     private func isRight() throws -> Bool {
         try context.announce(relation.key.property)
-        let expected = try context.associations.pairs(of: target, byKey: !isToOne)
-        let actual = try context.connection.prepare(links)
-        let find = try context.connection.prepare(
-            """
-            SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
-            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
-            """)
-        defer { for statement in [actual, find] { statement.reset() } }
-        var left = try next(expected, after: nil)
-        var isActual = try actual.step()
-        while left != nil || isActual {
-            if isActual, actual.storageClass(0) != .integer || actual.storageClass(1) != .integer { return false }
-            let right = isActual ? (actual.integer(0), actual.integer(1)) : nil
-            if let pair = left, let right, pair == right {
-                left = try next(expected, after: pair)
-                isActual = try actual.step()
-            } else if let pair = left, right.map({ pair < $0 }) ?? true {
-                // An object that was left out has no links.
-                if try find.finds(pair.0) { return false }
-                left = try next(expected, after: pair)
-            } else {
-                return false
-            }
+        let expected = try context.associations.table(of: target).pairs(byKey: !links.areInRowsOfA)
+        let merge = try PairedLinks(relation, links, of: mapping, in: context)
+        while merge.isRight, let (source, key) = try expected.next() {
+            try merge.add(source, key)
             try context.advance(relation.key.property, done: 0, total: nil)
         }
-        return true
-    }
-
-    /// The next different link; for a to-one relationship, the first of the next object.
-    private func next(_ expected: AssociatedPairs, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
-        while let pair = try expected.next() {
-            if let last, isToOne ? last.0 == pair.0 : last == pair { continue }
-            return pair
-        }
-        return nil
+        merge.end()
+        return merge.isRight
     }
 }

@@ -164,7 +164,7 @@ final class RelationPairs: ExpectedRelation {
             }
             return
         }
-        try related.eachCandidate(rule.finding, in: scope) { try record(key, $0.key, rule) }
+        try related.eachCandidate(rule.finding, in: scope) { other, _ in try record(key, other, rule) }
     }
 
     private func record(_ own: Int64, _ other: Int64, _ rule: RelationRule) throws {

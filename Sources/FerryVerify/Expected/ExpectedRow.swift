@@ -104,7 +104,8 @@ final class ExpectedRow {
                 cells[place] = .notCompared
             } else if mapping.policy != nil,
                 context.verification.policies.isTouched(attribute.name, of: mapping.destination)
-                    || mapping.attributes.first(where: { $0.name == attribute.name })?.expression?.callsPolicy == true
+                    || mapping.attributes.first(where: { $0.name == attribute.name })?.expression?
+                        .contains(where: { $0 == .variable("entityPolicy") }) == true
             {
                 cells[place] = .notCompared
                 notRecomputed += 1
@@ -359,7 +360,7 @@ final class ExpectedRow {
 
     func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
         for cell in ownComputed {
-            let value = try PlainConversion.stored(cell.expression.value(in: source), as: cell.type)
+            let value = try PlainConversion.stored(cell.expression.value(source), as: cell.type)
             let stored = try conversion.stored(value, by: cell.affinity)
             guard StoredValue.isEqual(found, cell.place + Self.firstColumn, to: stored) else { return false }
         }
@@ -368,11 +369,5 @@ final class ExpectedRow {
 
     private func stored(_ value: PlainValue, at place: Int) throws -> PlainValue {
         try conversion.stored(value, by: affinities[place])
-    }
-}
-
-extension Expression {
-    fileprivate var callsPolicy: Bool {
-        self == .variable("entityPolicy") || parts.contains(where: \.callsPolicy)
     }
 }

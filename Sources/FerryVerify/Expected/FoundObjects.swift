@@ -68,12 +68,10 @@ final class FoundObjects {
         let most = max(1, sortBytes / MemoryLayout<Row>.stride)
         rows.reserveCapacity(most)
         for of in found.values {
+            let table = try context.associations.table(of: of.mapping)
             func record() throws {
                 rows.sort { ($0.source, $0.element) < ($1.source, $1.element) }
-                for row in rows {
-                    try context.associations.record(
-                        of.mapping, source: row.source, element: row.element, key: row.key)
-                }
+                for row in rows { try table.add(row.source, row.element, row.key) }
                 rows.removeAll(keepingCapacity: true)
             }
             try of.rows.flush()

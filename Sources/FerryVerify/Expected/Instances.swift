@@ -55,7 +55,7 @@ struct InstanceCount {
     func made(in range: KeyRange) throws -> Int64 {
         if mapping.filter == nil, let known = try read(in: range) { return known }
         var count: Int64 = 0
-        try Instances.eachPassing(mapping, in: range, assuming: [], context) { _, _ in count += 1 }
+        try Instances.eachPassing(mapping, in: range, through: SourceObjects(context), context) { _, _ in count += 1 }
         return count
     }
 }
@@ -99,21 +99,25 @@ final class Instances {
         }
     }
 
-    /// Calls the body with the source object and the element of each instance that the filter passes.
+    /// Calls the body with the scope and the index of the element of each instance that the filter passes.
+    ///
+    /// `before` is called before each source object is read, whose instances may all fail to pass.
     static func eachPassing(
-        _ mapping: ResolvedEntityMapping, in range: KeyRange, assuming sound: Set<SoundLinks>,
-        _ context: VerificationContext, _ body: (_ source: Int64, _ element: Int64) throws -> Void
+        _ mapping: ResolvedEntityMapping, in range: KeyRange, through objects: SourceObjects,
+        by evaluator: PlainEvaluator? = nil, _ context: VerificationContext,
+        before: (PlainObject) throws -> Void = { _ in },
+        _ body: (_ scope: PlainScope, _ element: Int64) throws -> Void
     ) throws {
-        let objects = SourceObjects(context, sound: sound)
         let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
-        let instances = Instances(
-            mapping, of: rows, by: PlainEvaluator(objects: objects, now: context.verification.now ?? 0), in: context)
+        let evaluator = evaluator ?? PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
+            try before(object)
             rows.open(object)
             do {
-                try instances.each(of: object) { _, element, passes in
-                    if passes { try body(object.key, element) }
+                try instances.each(of: object) { scope, element, passes in
+                    if passes { try body(scope, element) }
                 }
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
                 // The row comparison reports the failure and counts in the same way.
@@ -125,7 +129,7 @@ final class Instances {
 
     private func passes(_ scope: PlainScope) throws -> Bool {
         guard let filter else { return true }
-        if let ownFilter, rows.isOwn { return try ownFilter.holds(in: rows.row.walk) }
+        if let ownFilter, rows.isOwn { return try ownFilter.holds(rows.row.walk) }
         return try evaluator.holds(filter, in: scope)
     }
 }

@@ -32,21 +32,6 @@ final class IntegerRows {
         try add(second, third)
     }
 
-    func add(_ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64) throws(DatabaseError) {
-        waiting.append(first)
-        waiting.append(second)
-        try add(third, fourth)
-    }
-
-    func add(
-        _ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64, _ fifth: Int64, _ sixth: Int64
-    ) throws(DatabaseError) {
-        waiting.append(first)
-        waiting.append(second)
-        waiting.append(third)
-        try add(fourth, fifth, sixth)
-    }
-
     private func insertIfFull() throws(DatabaseError) {
         guard waiting.count == width * Self.rowsAtOnce else { return }
         // Checks for exclusive access once, not for each number.

@@ -64,7 +64,7 @@ final class KeptDamage {
             if let orderColumn { faults.append("o.\(orderColumn) IS NULL") }
             // Companion columns of a NULL key; or another object whose foreign key leads to this one.
             var faultsOfNone = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
-            if let inverse = StoredRelation.inverse(of: relationship, in: context.sourceModel), inverse != key,
+            if let inverse = context.sourceModel.inverseKey(of: relationship), inverse != key,
                 case .foreignKey(_, let back, _, _)? = context.source.relationshipStorage[inverse]
             {
                 faults.append("t.\(back) IS NOT o.Z_PK")

@@ -12,7 +12,6 @@ internal import FerryStore
 /// entity number, and each column of the table is that of the source, in the same place of the record.
 struct KeptTables {
     private let context: VerificationContext
-    private let columns: (source: TableColumns, destination: TableColumns)
     /// Where a policy has changed links, the pages differ.
     private let carried: [CarriedRelation]
 
@@ -21,7 +20,6 @@ struct KeptTables {
         carried = try context.relationForms.get().relations.compactMap {
             CarriedRelation($0, in: context, besidePolicies: true)
         }
-        columns = (TableColumns(schema: "source", context), TableColumns(schema: "destination", context))
     }
 
     /// Whether equal pages can show anything: one store began as the other's pages, and all is verified.
@@ -99,8 +97,7 @@ struct KeptTables {
         guard try isCarried(table.root, withNumbers: true), let source = try sourceTable(of: table.root) else {
             return false
         }
-        let places = RecordPlaces(
-            source: try columns.source.of(source.name), destination: try columns.destination.of(table.name))
+        let places = try RecordPlaces(source.name, as: table.name, in: context)
         let keys = try keyColumns(of: table, places)
         guard let keys, ["Z_PK", "Z_ENT", "Z_OPT"].allSatisfy({ places.isSame($0, as: $0) }) else { return false }
         return try context.mappings(into: table.root).allSatisfy { mapping in
@@ -202,8 +199,7 @@ struct KeptTables {
     private func isSameJoin(_ links: CarriedRelation) throws -> Bool {
         let (new, old) = (links.destination, links.source)
         guard try !new.areInRowsOfA && isCarried(bothEndsOf: links, withNumbers: false) else { return false }
-        let places = RecordPlaces(
-            source: try columns.source.of(old.table), destination: try columns.destination.of(new.table))
+        let places = try RecordPlaces(old.table, as: new.table, in: context)
         return [(old.a, new.a), (old.b, new.b), (old.aOrder, new.aOrder), (old.bOrder, new.bOrder)].allSatisfy {
             guard let column = $1 else { return true }
             return $0.map { places.isSame($0, as: column) } ?? false

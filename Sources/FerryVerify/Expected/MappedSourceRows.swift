@@ -84,11 +84,10 @@ final class MappedSourceRows {
     }
 
     private static func keys(ofPath expression: Expression) -> [String]? {
-        guard case .keyPath(let base, let steps) = expression, base == .variable("source") || base == .evaluatedObject
+        guard case .keyPath(.variable("source"), let steps) = expression.fromSource, let keys = steps.keys,
+            keys.count > 1
         else { return nil }
-        var keys: [String] = []
-        for case .key(let key) in steps { keys.append(key) }
-        return keys.count == steps.count && keys.count > 1 ? keys : nil
+        return keys
     }
 
     /// The column of the value at the end of a path, if ``isOwn``.

@@ -155,6 +155,8 @@ extension VerificationContext {
         } else if try !relationForms.get().mayBeAssociated.contains(mapping.position) {
             return nil
         }
-        return try associations.readableName(of: mapping)
+        let table = try associations.table(of: mapping)
+        _ = try table.indexed()
+        return table.name
     }
 }

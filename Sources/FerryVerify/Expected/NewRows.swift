@@ -92,17 +92,16 @@ struct NewRows {
             for mapping in newKeyMappings[...last] {
                 try context.announce(mapping.name)
                 let isNeeded = needed.contains { $0.position == mapping.position }
-                try Instances.eachPassing(mapping, in: .all, assuming: [], context) { source, element in
+                let table = try isNeeded ? context.associations.table(of: mapping) : nil
+                try Instances.eachPassing(mapping, in: .all, through: .init(context), context) { scope, element in
                     if isTooHigh { return }
                     (key, isTooHigh) = key.addingReportingOverflow(1)
-                    if isNeeded, !isTooHigh {
-                        try context.associations.record(mapping, source: source, element: element, key: key)
-                    }
+                    if let table, !isTooHigh { try table.add(scope.source.key, element, key) }
                 }
             }
             // Then one walk must find the first missing key.
             if isTooHigh {
-                for mapping in needed { try context.associations.removeAll(of: mapping) }
+                for mapping in needed { try context.associations.table(of: mapping).removeAll() }
             } else {
                 for mapping in needed { context.progress.state.done.insert(Self.unit(mapping)) }
             }
@@ -119,7 +118,7 @@ struct NewRows {
     static func forgetAssociations(into root: String, in context: VerificationContext) throws {
         for mapping in context.newKeyMappings(into: root) where areAssociated(mapping, in: context) {
             try context.progress.once("\(unit(mapping)) again", in: context) {
-                try context.associations.removeAll(of: mapping)
+                try context.associations.table(of: mapping).removeAll()
             }
         }
     }
@@ -135,8 +134,10 @@ struct NewRows {
             try context.pausing("associations \(name)") {
                 try context.announce(mapping.name)
                 var key = made.firstKey
-                try Instances.eachPassing(mapping, in: made.sources, assuming: made.sound, context) { source, element in
-                    try context.associations.record(mapping, source: source, element: element, key: key)
+                let table = try context.associations.table(of: mapping)
+                let objects = SourceObjects(context, sound: made.sound)
+                try Instances.eachPassing(mapping, in: made.sources, through: objects, context) { scope, element in
+                    try table.add(scope.source.key, element, key)
                     key += 1
                 }
             }

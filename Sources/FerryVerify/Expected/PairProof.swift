@@ -14,23 +14,18 @@ struct PairProof {
     let context: VerificationContext
 
     func holds() throws -> Bool {
-        var sides = [PairSum](repeating: PairSum(), count: 3)
-        let written = try context.connection.prepare("SELECT a, b, side FROM \(table)")
-        for pairs in try [written] + queries.map({ try $0.statement(on: context.connection) }) {
-            while try pairs.step() {
-                sides[Int(pairs.integer(2))].add(pairs.integer(0), pairs.integer(1))
-                try context.advance(relation.key.property, done: 0, total: nil)
-            }
+        var sides = [EntrySum](repeating: EntrySum(), count: 3)
+        for pairs in [table] + queries.map({ "(\($0.pairs))" }) {
+            let found = try sums(
+                ["a", "b"] + sides.indices.map { "side = \($0)" }, "FROM \(pairs)",
+                sides.indices.map { RowSums.Columns(filter: 2 + $0, columns: [0, 1]) })
+            for side in sides.indices { sides[side].add(found[side]) }
         }
         let links = relation.links
         let isKeyed = links.areInRowsOfA
-        let stored = try sum(
-            isKeyed ? "Z_PK" : links.a, links.b, in: links.table,
-            where: isKeyed ? "\(links.b) IS NOT NULL" : "\(links.a) IS NOT NULL AND \(links.b) IS NOT NULL")
-        if let other = relation.other {
-            let inverse = try sum(
-                other.links.b, "Z_PK", in: other.links.table, where: "\(other.links.b) IS NOT NULL")
-            guard inverse == stored else { return false }
+        let stored = try stored(links.a, links.b, in: links.table)
+        if let other = relation.other?.links {
+            guard try self.stored(other.b, other.a, in: other.table) == stored else { return false }
         }
         let own = sides[0...1].filter { $0.count > 0 }
         // Between keys of one side a mirrored rule adds nothing; between those of both sides it relates free objects.
@@ -39,38 +34,16 @@ struct PairProof {
         return (own + mirrored).allSatisfy { $0 == stored }
     }
 
-    private func sum(_ a: String, _ b: String, in table: String, where condition: String) throws -> PairSum {
-        var sum = PairSum()
-        let rows = try context.connection.prepare(
-            "SELECT \(a), \(b) FROM destination.\(table) WHERE \(condition)")
-        while try rows.step() {
-            sum.add(rows.integer(0), rows.integer(1))
-            try context.advance(relation.key.property, done: 0, total: nil)
+    private func stored(_ a: String, _ b: String, in table: String) throws -> EntrySum {
+        let tail = "FROM destination.\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL"
+        return try sums([a, b], tail, [.init(columns: [0, 1])])[0]
+    }
+
+    private func sums(_ columns: [String], _ tail: String, _ sets: [RowSums.Columns]) throws -> [EntrySum] {
+        let sums = RowSums(sets, key: context.progress.hashKey())
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
+            try context.announce(relation.key.property)
         }
-        return sum
-    }
-}
-
-/// A sum over pairs in any order, keyed by numbers of this process: other pairs have another sum.
-private struct PairSum: Equatable {
-    private(set) var count: Int64 = 0
-    private var first: UInt64 = 0
-    private var second: UInt64 = 0
-
-    private static let keys = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
-
-    mutating func add(_ a: Int64, _ b: Int64) {
-        count += 1
-        let mixed = Self.mix(UInt64(bitPattern: a) ^ Self.keys.0)
-        first &+= Self.mix(mixed ^ UInt64(bitPattern: b))
-        second &+= Self.mix((mixed &+ Self.keys.1) ^ (UInt64(bitPattern: b) &* 0x9E37_79B9_7F4A_7C15))
-    }
-
-    /// The last step of SplitMix64, in which each bit changes all others.
-    private static func mix(_ number: UInt64) -> UInt64 {
-        var mixed = number
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        return sums.found.sums
     }
 }

@@ -10,8 +10,8 @@ internal import FerryStore
 struct PairQuery {
     /// The source's table whose objects have the rule, and which is divided into ranges of keys.
     let table: String
-    /// SQL of the pairs of a range of keys, each with the side of the rule.
-    private let pairs: String
+    /// SQL of all pairs, each with the side of the rule: `a`, `b` and `side`.
+    let pairs: String
     private let order: String
     private let target: String
 
@@ -55,27 +55,18 @@ struct PairQuery {
                 related = ("t.Z_PK", "\(table) o \(join)", isOther ? "t.Z_ENT IN (\(numbers))" : "TRUE", orders)
             }
         }
-        let columns = rule.isInverse ? "\(related.key), o.Z_PK" : "o.Z_PK, \(related.key)"
+        let (a, b) = rule.isInverse ? (related.key, "o.Z_PK") : ("o.Z_PK", related.key)
         let side = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
         self.pairs = """
-            SELECT \(columns), \(side) FROM \(related.join) WHERE \(related.condition)
-                AND o.Z_ENT = \(try context.sourceNumber(of: mapping.source)) AND o.Z_PK > ?1 AND o.Z_PK <= ?2
+            SELECT \(a) AS a, \(b) AS b, \(side) AS side FROM \(related.join) WHERE \(related.condition)
+                AND o.Z_ENT = \(try context.sourceNumber(of: mapping.source))
             """
         (order, target) = (related.order, pairs)
     }
 
     /// Writes the pairs of a range into their table.
     func run(_ range: KeyRange, on connection: Connection) throws {
-        try connection.run(
-            "INSERT INTO \(target) \(pairs) ORDER BY \(order)", [.integer(range.above), .integer(range.through)])
-    }
-
-    /// All pairs, in any order.
-    func statement(on connection: Connection) throws -> Statement {
-        let statement = try connection.prepare(pairs)
-        try statement.bind(Int64.min, at: 1)
-        try statement.bind(Int64.max, at: 2)
-        return statement
+        try connection.run("INSERT INTO \(target) \(pairs) AND \(range.condition(on: "o.Z_PK")) ORDER BY \(order)")
     }
 
     /// Whether all rows of an entity's table are of it, and its number is the wanted one.

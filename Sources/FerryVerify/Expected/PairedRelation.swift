@@ -91,7 +91,8 @@ struct PairedRelation: Sendable {
     }
 }
 
-/// Merges the links between kept objects and the new objects of a range of source objects with the expected ones.
+/// Merges the links between kept objects and the new objects of a range of source objects with the expected ones; a join
+/// table or the rows of the kept objects hold them.
 final class PairedLinks {
     let relation: StoredRelation
     private let actual: Statement
@@ -100,14 +101,16 @@ final class PairedLinks {
     private let isToOne: Bool
     /// The current link; nil at the end.
     private var link: (Int64, Int64)?
-    private var last: Int64?
+    private var last: (Int64, Int64)?
     private(set) var isRight = true
 
-    /// Nil if the rows of the new objects hold the links.
-    init?(_ links: PairedRelation, of sources: KeyRange, in context: VerificationContext) throws {
-        guard links.keysOfNew == nil else { return nil }
-        let (table, a, b) = (links.links.table, links.links.a, links.links.b)
-        (relation, isToOne) = (links.relation, links.links.areInRowsOfA)
+    /// The links are those seen from the kept objects.
+    init(
+        _ relation: StoredRelation, _ links: StoredLinks, of kept: ResolvedEntityMapping,
+        from sources: KeyRange = .all, in context: VerificationContext
+    ) throws {
+        let (table, a, b) = (links.table, links.a, links.b)
+        (self.relation, isToOne) = (relation, links.areInRowsOfA)
         actual = try context.connection.prepare(
             """
             SELECT \(a), \(b) FROM destination.\(table)
@@ -115,16 +118,16 @@ final class PairedLinks {
             """)
         find = try context.connection.prepare(
             """
-            SELECT 1 FROM destination.\(try context.destinationTable(of: links.kept.destination).name)
-            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: links.kept.destination))
+            SELECT 1 FROM destination.\(try context.destinationTable(of: kept.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: kept.destination))
             """)
         try step()
     }
 
-    /// Must be called for each new object, in the order of keys.
+    /// Must be called for each new object, in the order of keys; an object that repeats the one before is passed over.
     func add(_ source: Int64, _ key: Int64) throws {
-        guard isRight, !isToOne || source != last else { return }
-        last = source
+        guard isRight, last.map({ isToOne ? $0.0 != source : $0 != (source, key) }) ?? true else { return }
+        last = (source, key)
         if let link, link == (source, key) {
             try step()
         } else if let link, link < (source, key) {

@@ -50,18 +50,6 @@ final class RelatedObjects {
 
     func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, in: context) }
 
-    /// A related object, with its rank among several: mapping, source object, element.
-    struct Candidate {
-        var key: Int64
-        var position: Int
-        var source: Int64
-        var element: Int
-
-        static func precedes(_ left: Candidate, _ right: Candidate) -> Bool {
-            (left.position, left.source, left.element) < (right.position, right.source, right.element)
-        }
-    }
-
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {
         self.context = context
@@ -71,45 +59,34 @@ final class RelatedObjects {
 
     /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.
     func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
-        let rows = try MappedSourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: false,
-            range: context.progress.state.object.map(KeyRange.from) ?? .all,
-            objects: objects, in: context)
-        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
-        while let object = try rows.next() {
-            try context.progress.pause(in: context) { $0.object = object.key }
-            rows.open(object)
-            try ignoringEvaluationFailures {
-                try instances.each(of: object) { scope, element, passes in
-                    guard passes else { return }
-                    if mapping.keepsPrimaryKey {
-                        if mapping.policy != nil, try !isMade(object.key, by: mapping) { return }
-                        try body(object.key, scope)
-                    } else if let key = try context.associations.key(
-                        mapping, source: object.key, element: element)
-                    {
-                        try body(key, scope)
-                    }
-                }
+        let range = context.progress.state.object.map(KeyRange.from) ?? .all
+        try Instances.eachPassing(
+            mapping, in: range, through: objects, by: evaluator, context,
+            before: { object in try context.progress.pause(in: context) { $0.object = object.key } }
+        ) { scope, element in
+            let source = scope.source.key
+            if mapping.keepsPrimaryKey {
+                if mapping.policy != nil, try !isMade(source, by: mapping) { return }
+                try body(source, scope)
+            } else if let key = try context.associations.table(of: mapping).key(of: source, element: element) {
+                try body(key, scope)
             }
-            objects.closeRow()
-            try context.advance(mapping.name, done: 0, total: nil)
         }
     }
 
+    /// Calls the body with each related object, and with its rank among several: mapping, source object, element.
     func eachCandidate(
-        _ rule: Rule, in scope: PlainScope, _ body: (Candidate) throws -> Void
+        _ rule: Rule, in scope: PlainScope, _ body: (_ key: Int64, _ rank: (Int, Int64, Int)) throws -> Void
     ) throws {
         try evaluator.eachObject(of: rule.from, in: scope) { related in
             for target in rule.targets where target.source == related.entity {
                 if target.keepsPrimaryKey {
                     guard try target.isWhole || isCarried(related, by: target.mapping) else { continue }
-                    try body(Candidate(key: related.key, position: target.position, source: related.key, element: 0))
+                    try body(related.key, (target.position, related.key, 0))
                 } else {
                     var element = 0
-                    try context.associations.eachKey(target.mapping, source: related.key) { key in
-                        try body(
-                            Candidate(key: key, position: target.position, source: related.key, element: element))
+                    try context.associations.table(of: target.mapping).eachKey(of: related.key) { key in
+                        try body(key, (target.position, related.key, element))
                         element += 1
                     }
                 }
@@ -126,10 +103,10 @@ final class RelatedObjects {
                 return scope.source.entity == target.source ? scope.source.key : nil
             }
         }
-        var first: Candidate?
-        try eachCandidate(rule, in: scope) { candidate in
-            if let known = first, !Candidate.precedes(candidate, known) { return }
-            first = candidate
+        var first: (key: Int64, rank: (Int, Int64, Int))?
+        try eachCandidate(rule, in: scope) { key, rank in
+            if let known = first?.rank, rank >= known { return }
+            first = (key, rank)
         }
         return first?.key
     }
@@ -149,13 +126,6 @@ final class RelatedObjects {
             ?? context.connection.prepare("SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = \(number)")
         finders[mapping.position] = find
         return try find.finds(key)
-    }
-
-    /// Ignores failures of the evaluator, which the row comparison reports.
-    private func ignoringEvaluationFailures(_ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let error where error is PlainFailure || error is PlainJSON.Invalid {}
     }
 }
 

@@ -56,12 +56,9 @@ struct RelationForms: Sendable {
 
     func form(of relation: StoredRelation) -> Form { forms[relation.key] ?? .other }
 
-    func carried(_ relation: StoredRelation) -> CarriedRelation? {
-        if case .carried(let links) = form(of: relation) { return links }
-        return nil
+    var carried: [CarriedRelation] {
+        relations.compactMap { if case .carried(let links) = form(of: $0) { links } else { nil } }
     }
-
-    var carried: [CarriedRelation] { relations.compactMap { carried($0) } }
 
     func keys(ofTable table: String) -> [KeysOfRows] { keys[table] ?? [] }
 

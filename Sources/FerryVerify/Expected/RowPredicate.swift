@@ -3,14 +3,9 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// A condition over constants and the source row's columns, found once; it holds as in ``PlainEvaluator``.
-indirect enum RowPredicate {
-    case constant(Bool)
-    /// Whether a value is NULL, or is not.
-    case isNull(RowExpression, Bool)
-    case compared(RowExpression, Predicate.Comparison.Operator, RowExpression, PlainComparison)
-    case and([RowPredicate])
-    case or([RowPredicate])
-    case not(RowPredicate)
+struct RowPredicate {
+    /// Whether the condition holds for a row without large values.
+    let holds: (Statement) throws -> Bool
 
     /// - Returns: Nil if the condition needs more than the current row.
     static func make(
@@ -22,10 +17,15 @@ indirect enum RowPredicate {
             return made.count == parts.count ? made : nil
         }
         switch predicate {
-        case .constant(let value): return .constant(value)
-        case .and(let parts): return all(parts).map { .and($0) }
-        case .or(let parts): return all(parts).map { .or($0) }
-        case .not(let part): return make(part, of: mapping, rows: rows, in: context).map { .not($0) }
+        case .constant(let value): return RowPredicate { _ in value }
+        case .and(let parts):
+            return all(parts).map { parts in RowPredicate { row in try parts.allSatisfy { try $0.holds(row) } } }
+        case .or(let parts):
+            return all(parts).map { parts in RowPredicate { row in try parts.contains { try $0.holds(row) } } }
+        case .not(let part):
+            return make(part, of: mapping, rows: rows, in: context).map { part in
+                RowPredicate { row in try !part.holds(row) }
+            }
         case .quantified: return nil
         case .comparison(let comparison):
             if comparison.comparator == .isIn { return nil }
@@ -36,25 +36,13 @@ indirect enum RowPredicate {
                 [comparison.left, comparison.right].contains(.constant(.null))
             {
                 let other = comparison.right == .constant(.null) ? left : right
-                return .isNull(other, comparison.comparator == .equal)
+                let isNull = comparison.comparator == .equal
+                return RowPredicate { row in try other.isNull(in: row) == isNull }
             }
-            return .compared(
-                left, comparison.comparator, right,
-                PlainComparison(options: comparison.options, patterns: PlainPatterns()))
-        }
-    }
-
-    /// Whether the condition holds for a row without large values.
-    func holds(in row: Statement) throws -> Bool {
-        switch self {
-        case .constant(let value): return value
-        case .isNull(let expression, let isNull): return try expression.isNull(in: row) == isNull
-        case .compared(let left, let comparator, let right, let comparison):
-            let first = try left.value(in: row).plain
-            return try comparison.holds(first, comparator, try right.value(in: row).plain)
-        case .and(let parts): return try parts.allSatisfy { try $0.holds(in: row) }
-        case .or(let parts): return try parts.contains { try $0.holds(in: row) }
-        case .not(let part): return try !part.holds(in: row)
+            let rule = PlainComparison(options: comparison.options, patterns: PlainPatterns())
+            return RowPredicate { row in
+                try rule.holds(left.value(row).plain, comparison.comparator, right.value(row).plain)
+            }
         }
     }
 }

@@ -260,7 +260,7 @@ extension RowWalk {
         }
         try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
-            try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
+            try context.associations.table(of: expected.mapping).add(scope.source.key, element, key)
         }
     }
 

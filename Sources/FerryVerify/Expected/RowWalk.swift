@@ -89,8 +89,11 @@ final class RowWalk {
         case .kept: total = nil
         case .made(let made):
             (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
-            for relation in try context.relationForms.get().paired(withNewOf: made.mapping) {
-                if let merge = try PairedLinks(relation, of: made.sources, in: context) { links.append(merge) }
+            for paired in try context.relationForms.get().paired(withNewOf: made.mapping)
+            where paired.keysOfNew == nil {
+                links.append(
+                    try PairedLinks(
+                        paired.relation, paired.links, of: paired.kept, from: made.sources, in: context))
             }
         case .new:
             total = nil
@@ -259,7 +262,7 @@ final class RowWalk {
         counts.read(by: expected.position)
         if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
             return try reportingFailures(expected, rows.object) {
-                if let filter = expected.ownFilter, try !filter.holds(in: rows.row.walk) {
+                if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
                     return counts.dropped(by: expected.position)
                 }
                 counts.wrote(by: expected.position)
@@ -288,7 +291,7 @@ final class RowWalk {
     private func holds(
         _ filter: Predicate, _ expected: ExpectedRow, _ rows: MappedSourceRows, in scope: PlainScope
     ) throws -> Bool {
-        if let own = expected.ownFilter, rows.isOwn { return try own.holds(in: rows.row.walk) }
+        if let own = expected.ownFilter, rows.isOwn { return try own.holds(rows.row.walk) }
         return try evaluator.holds(filter, in: scope)
     }
 

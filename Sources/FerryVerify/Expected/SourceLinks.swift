@@ -41,7 +41,7 @@ struct SourceLinks: Sendable {
         let rules = LinkRules(in: context)
         return layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
-            let inverse = StoredRelation.inverse(of: relationship, in: model)
+            let inverse = model.inverseKey(of: relationship)
             switch storage {
             // The other side stores these.
             case .inverseForeignKey: return nil
@@ -137,28 +137,20 @@ struct SourceLinks: Sendable {
             return nil
         }
         // In the order of the objects, of which few are left out, and not of the links.
-        let links = form.links
-        let ownTable = try context.sourceTable(of: self.owners[0]).name
-        let otherTable = try context.sourceTable(of: self.members[0]).name
-        var lost: Int64 = 0
-        if !owners.areAll {
+        func lost(
+            _ heirs: Heirs, of entity: String, _ links: StoredLinks, without lives: (String) -> String,
+            to others: (String) -> String
+        ) throws -> Int64 {
+            if heirs.areAll { return 0 }
+            let table = try context.sourceTable(of: entity).name
             let from = links.areInRowsOfA ? "" : " CROSS JOIN source.\(links.table) AS l ON l.\(links.a) = o.Z_PK"
-            lost +=
-                try context.connection.integer(
-                    "SELECT count(*) FROM source.\(ownTable) AS o\(from) WHERE \(try owners.numbers("o", in: context)) "
-                        + "AND NOT \(owned("o.Z_PK")) AND \(from.isEmpty ? "o" : "l").\(links.b) IS NOT NULL") ?? 0
+            let key = "\(from.isEmpty ? "o" : "l").\(links.b)"
+            return try context.connection.integer(
+                "SELECT count(*) FROM source.\(table) AS o\(from) WHERE \(try heirs.numbers("o", in: context)) "
+                    + "AND NOT \(lives("o.Z_PK")) AND \(key) IS NOT NULL AND \(others(key))") ?? 0
         }
-        if !members.areAll {
-            let from = links.areInRowsOfB ? "" : " CROSS JOIN source.\(links.table) AS l ON l.\(links.b) = o.Z_PK"
-            let link = from.isEmpty ? "o" : "l"
-            lost +=
-                try context.connection.integer(
-                    "SELECT count(*) FROM source.\(otherTable) AS o\(from) WHERE \(try members.numbers("o", in: context)) "
-                        + "AND NOT \(related("o.Z_PK")) AND \(link).\(links.a) IS NOT NULL AND \(owned("\(link).\(links.a)"))"
-                )
-                ?? 0
-        }
-        return before - lost
+        return try before - lost(owners, of: self.owners[0], form.links, without: owned, to: { _ in "1" })
+            - lost(members, of: self.members[0], form.links.reversed, without: related, to: owned)
     }
 
     /// What the objects at one end become, if each becomes one object or none.
@@ -215,7 +207,7 @@ extension SourceLinks.Form {
             let relationship = layout.model.relationship(key.property, of: key.entity)
         else { return nil }
         self.init(links: StoredLinks(storage))
-        let inverse = StoredRelation.inverse(of: relationship, in: layout.model)
+        let inverse = layout.model.inverseKey(of: relationship)
         switch storage {
         case .foreignKey:
             guard let inverse, let back = layout.relationshipStorage[inverse] else { break }
@@ -270,18 +262,13 @@ private struct LinkRules {
     private mutating func add(
         _ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, in context: VerificationContext
     ) {
-        guard let declaring = context.destinationModel.declaringEntity(of: rule.name, in: mapping.destination) else {
-            return
-        }
-        let target = PropertyKey(declaring, rule.name)
-        guard let name = rule.sourceRelationship,
-            let entity = context.sourceModel.declaringEntity(of: name, in: mapping.source),
-            context.sourceModel.relationship(name, of: entity) != nil
+        guard let target = context.destinationModel.key(of: rule.name, in: mapping.destination) else { return }
+        guard let source = rule.sourceRelationship.flatMap({ context.sourceModel.key(of: $0, in: mapping.source) }),
+            context.sourceModel.relationship(source.property, of: source.entity) != nil
         else {
             fillers[target, default: []].insert(nil)
             return addNames(in: rule.from)
         }
-        let source = PropertyKey(entity, name)
         if mappings[mapping.source]?.standIns.contains(where: { $0.position == mapping.position }) != true {
             partial.insert([source, target])
         }
@@ -300,8 +287,7 @@ private struct LinkRules {
 
     /// What fills a relationship of the destination or its inverse, which are stored once.
     func fillers(of target: PropertyKey, in model: ManagedObjectModel) -> Set<PropertyKey?> {
-        let inverse = model.relationship(target.property, of: target.entity)
-            .flatMap { StoredRelation.inverse(of: $0, in: model) }
+        let inverse = model.relationship(target.property, of: target.entity).flatMap(model.inverseKey)
         return (fillers[target] ?? []).union(inverse.flatMap { fillers[$0] } ?? [])
     }
 }

@@ -174,12 +174,11 @@ final class SourceObjects: PlainObjectSource {
     }
 
     func eachObject(
-        of entity: String, where name: String, equals value: PlainValue, options: String,
-        _ body: (PlainObject) throws -> Void
+        of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
     ) throws -> Bool {
-        let key = EqualValues.Key(entity: entity, name: name, options: options)
+        let key = EqualValues.Key(entity: entity, name: equality.name, options: equality.options)
         guard let known = try context.equalValues(key) else { return false }
-        return try known.each(value) { try body(PlainObject(entity: entity, key: $0)) }
+        return try known.each(equality.value) { try body(PlainObject(entity: entity, key: $0)) }
     }
 
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {

@@ -93,7 +93,7 @@ struct StoredKeys: Sendable {
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var back: (relationship: PropertyKey, table: String, column: String)?
-            if let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel), inverse != key,
+            if let inverse = context.destinationModel.inverseKey(of: relationship), inverse != key,
                 case .foreignKey(let table, let column, _, _)? = context.destination.relationshipStorage[inverse]
             {
                 back = (inverse, table, column)
@@ -128,7 +128,7 @@ struct StoredKeys: Sendable {
                     placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
             ]
         case .join(let table, let first, let second, let order, _):
-            let isOwnInverse = StoredRelation.inverse(of: relationship, in: context.destinationModel) == key
+            let isOwnInverse = context.destinationModel.inverseKey(of: relationship) == key
             return [(second, first, order), (first, second, nil)].prefix(isOwnInverse ? 2 : 1).map {
                 (column: String, rest: String, order: String?) in
                 let fault = order.map { " OR j.\($0) IS NULL" } ?? ""

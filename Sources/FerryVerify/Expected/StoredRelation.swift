@@ -56,7 +56,7 @@ struct StoredRelation: Sendable {
         let known = rulesByKey(in: context)
         return try layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
-            let inverse = inverse(of: relationship, in: model)
+            let inverse = model.inverseKey(of: relationship)
             var relation = StoredRelation(key, StoredLinks(storage))
             switch storage {
             case .inverseForeignKey: return nil
@@ -139,7 +139,7 @@ struct StoredRelation: Sendable {
                 guard other.mapping.name == name, other.relationship.mappings.contains(rule.mapping.name),
                     let (back, same) = carriedLinks(other, in: context)
                 else { return false }
-                return same == table && inverse(of: own, in: context.sourceModel)?.property == back.name
+                return same == table && context.sourceModel.inverseKey(of: own)?.property == back.name
             }
         }
     }
@@ -188,13 +188,6 @@ struct StoredRelation: Sendable {
         }
     }
 
-    static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> PropertyKey? {
-        guard let name = relationship.inverseName,
-            let entity = model.declaringEntity(of: name, in: relationship.destinationEntity)
-        else { return nil }
-        return PropertyKey(entity, name)
-    }
-
     private typealias KnownRules = [PropertyKey: [(mapping: ResolvedEntityMapping, relationship: ResolvedRelationship)]]
 
     /// The rules of all entity mappings by the relationship that they fill.
@@ -202,9 +195,8 @@ struct StoredRelation: Sendable {
         var rules: KnownRules = [:]
         for mapping in context.step.entityMappings {
             for relationship in mapping.relationships {
-                let entity = context.destinationModel.declaringEntity(of: relationship.name, in: mapping.destination)
-                guard let entity else { continue }
-                rules[PropertyKey(entity, relationship.name), default: []].append((mapping, relationship))
+                let key = context.destinationModel.key(of: relationship.name, in: mapping.destination)
+                if let key { rules[key, default: []].append((mapping, relationship)) }
             }
         }
         return rules
@@ -252,11 +244,6 @@ struct StoredLinks: Sendable, Hashable {
         var links = self
         (links.a, links.b, links.aOrder, links.bOrder) = (b, a, bOrder, aOrder)
         return links
-    }
-
-    /// SQL of the destination's links, ordered by both keys.
-    var pairs: String {
-        "SELECT \(a), \(b) FROM destination.\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL ORDER BY \(a), \(b)"
     }
 
     /// SQL that joins an object, `o`, with its related objects, `t`, in another table.

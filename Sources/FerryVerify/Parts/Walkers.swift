@@ -196,9 +196,7 @@ struct CheckPart: Sendable {
 }
 
 struct PartOutcome: Sendable, Codable {
-    var checked: Int64 = 0
-    var notRecomputed: Int64 = 0
-    var differences: [VerificationReport.Difference] = []
+    var report = VerificationReport()
     var isUnreadable = false
     var rows: Int64 = 0
     var counts: [EntityMappingCounts]?
@@ -219,16 +217,16 @@ struct PartOutcome: Sendable, Codable {
     /// Relations whose foreign keys the row comparison could not confirm.
     var unshown: Set<String>?
 
-    /// All numbers of rows, without the counts of mappings.
+    /// All numbers of rows, without the report and the counts of mappings.
     var numbers: [Int64] {
-        let single = [checked, notRecomputed, rows, made ?? 0, counted ?? 0, misplaced ?? 0]
+        let single = [rows, made ?? 0, counted ?? 0, misplaced ?? 0]
         return single + (tally ?? []) + (sums ?? []).map(\.count)
     }
 }
 
 extension VerificationContext {
     func make(_ part: CheckPart) throws -> PartOutcome {
-        (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
+        (report, isUnreadable) = (VerificationReport(), false)
         var outcome = PartOutcome()
         try verification.stop.checkBetweenUnits()
         let start = Clock.nanoseconds()
@@ -236,19 +234,16 @@ extension VerificationContext {
         let worked = Clock.nanoseconds(since: start)
         verification.stop.unitTook(nanoseconds: worked)
         try verification.stop.checkBetweenUnits(after: worked)
-        outcome.checked = report.checked
-        outcome.notRecomputed = report.notRecomputed
-        outcome.differences = report.differences
-        outcome.isUnreadable = isUnreadable
+        (outcome.report, outcome.isUnreadable) = (report, isUnreadable)
         return outcome
     }
 }
 
 extension VerificationReport {
-    mutating func add(_ outcome: PartOutcome) {
-        checked += outcome.checked
-        notRecomputed += outcome.notRecomputed
-        for found in outcome.differences {
+    mutating func add(_ other: VerificationReport) {
+        checked += other.checked
+        notRecomputed += other.notRecomputed
+        for found in other.differences {
             add(check: found.check, entity: found.entity, count: found.count, example: found.example)
         }
     }

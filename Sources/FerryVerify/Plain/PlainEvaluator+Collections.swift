@@ -32,7 +32,8 @@ extension PlainEvaluator {
         let after = steps[(place + 1)...].filter { $0 != .key("self") && $0 != .key("SELF") }
         let collection = before.isEmpty ? base : Expression.keyPath(base, before)
         let value = try total(name, of: collection, in: scope) { member in try follow(after[...], from: member) }
-        if case .fetch = base, !expression.namesVariables { fetches.values[expression] = value }
+        // With a variable, the value depends on the current object.
+        if case .fetch = base, !expression.contains(where: \.isVariable) { fetches.values[expression] = value }
         return value
     }
 
@@ -144,7 +145,7 @@ extension PlainEvaluator {
         }
     }
 
-    private func eachMember(
+    func eachMember(
         along steps: ArraySlice<KeyPathStep>, from value: PlainValue, isCollection: Bool,
         _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
@@ -155,11 +156,11 @@ extension PlainEvaluator {
             try body(try follow(steps, from: value))
             return true
         }
-        let isToMany = objects.isToMany(key, of: object.entity)
-        var exists = isCollection || isToMany
+        let isCollection = isCollection || objects.isToMany(key, of: object.entity)
+        var exists = isCollection
         try objects.eachRelated(key, of: object) { related in
             let found = try eachMember(
-                along: steps.dropFirst(), from: .object(related), isCollection: isCollection || isToMany, body)
+                along: steps.dropFirst(), from: .object(related), isCollection: isCollection, body)
             exists = exists || found
         }
         return exists
@@ -319,10 +320,4 @@ extension PlainEvaluator {
 
 extension Expression {
     fileprivate var isVariable: Bool { if case .variable = self { true } else { false } }
-
-    /// Whether the expression depends on the current object.
-    fileprivate var namesVariables: Bool {
-        if case .variable = self { return true }
-        return parts.contains(where: \.namesVariables)
-    }
 }

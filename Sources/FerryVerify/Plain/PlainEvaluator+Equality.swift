@@ -5,7 +5,7 @@ internal import FerryExpression
 /// The look-up only narrows: every condition is still evaluated on each object that it leaves.
 extension PlainEvaluator {
     /// An attribute or a to-one relationship of an element, and a value that it must equal.
-    struct Equality {
+    package struct Equality {
         var name: String
         var value: PlainValue
         var options: String
@@ -78,7 +78,7 @@ extension PlainEvaluator {
                     continue
                 }
                 guard keys.count == 1, case .key(let name) = keys[0], other != .constant(.null),
-                    !other.contains(element), !isCollection(other, in: scope)
+                    !other.contains(where: { $0 == element }), !isCollection(other, in: scope)
                 else { continue }
                 do {
                     return [
@@ -92,12 +92,6 @@ extension PlainEvaluator {
             return []
         default: return []
         }
-    }
-}
-
-extension Expression {
-    fileprivate func contains(_ other: Expression) -> Bool {
-        self == other || parts.contains { $0.contains(other) }
     }
 }
 

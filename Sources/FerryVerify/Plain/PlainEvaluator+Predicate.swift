@@ -43,8 +43,7 @@ struct PlainComparison {
         _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
     ) throws -> Bool {
         switch comparator {
-        case .matches: return try matches(left, right)
-        case .beginsWith, .endsWith, .contains, .like: return try fits(left, comparator, right)
+        case .matches, .beginsWith, .endsWith, .contains, .like: return try fits(left, comparator, right)
         default: break
         }
         if options.contains("l"), case .text(let first) = left, case .text(let second) = right {
@@ -74,7 +73,7 @@ struct PlainComparison {
         }
     }
 
-    /// A text search, as an equivalent regular expression.
+    /// MATCHES, or a text search, as an equivalent regular expression.
     private func fits(
         _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
     ) throws -> Bool {
@@ -82,6 +81,7 @@ struct PlainComparison {
         guard case .text(let bytes) = left, case .text(let wanted) = right else {
             throw PlainFailure("\(comparator.rawValue) needs text")
         }
+        if comparator == .matches { return try patterns.matches(bytes, wanted, options: options) }
         if wanted.isEmpty, comparator != .like { return false }
         let literal = PlainPatterns.escaped(wanted)
         let pattern: String
@@ -110,14 +110,6 @@ struct PlainComparison {
         let others = String(decoding: second, as: UTF8.self).utf16
         if units.lexicographicallyPrecedes(others) { return -1 }
         return others.lexicographicallyPrecedes(units) ? 1 : 0
-    }
-
-    private func matches(_ left: PlainValue, _ right: PlainValue) throws -> Bool {
-        guard !left.isNull, !right.isNull else { return false }
-        guard case .text(let bytes) = left, case .text(let pattern) = right else {
-            throw PlainFailure("MATCHES needs text")
-        }
-        return try patterns.matches(bytes, pattern, options: options)
     }
 
     private func folded(_ value: PlainValue) -> PlainValue {

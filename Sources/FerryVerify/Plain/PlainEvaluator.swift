@@ -149,7 +149,9 @@ package struct PlainEvaluator {
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
         // Without these operators the path yields the same set.
-        try eachObject(along: Self.flattened(steps)[...], from: object, body)
+        _ = try eachMember(along: Self.flattened(steps)[...], from: .object(object), isCollection: true) { member in
+            try eachObject(member, body)
+        }
     }
 
     private func eachObject(_ value: PlainValue, _ body: (PlainObject) throws -> Void) throws {
@@ -157,23 +159,6 @@ package struct PlainEvaluator {
         case .null: return
         case .object(let object): try body(object)
         default: throw PlainFailure("expected objects, found a value at the end of a path")
-        }
-    }
-
-    private func eachObject(
-        along steps: ArraySlice<KeyPathStep>, from object: PlainObject,
-        _ body: (PlainObject) throws -> Void
-    ) throws {
-        switch steps.first {
-        case nil: try body(object)
-        case .key(let key):
-            guard objects.isRelationship(key, of: object.entity) else {
-                throw PlainFailure("\(key) is not a relationship")
-            }
-            try objects.eachRelated(key, of: object) { related in
-                try eachObject(along: steps.dropFirst(), from: related, body)
-            }
-        case .collectionOperator(let name): throw PlainFailure("@\(name) yields no objects")
         }
     }
 

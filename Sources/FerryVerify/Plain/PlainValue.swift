@@ -69,8 +69,7 @@ package protocol PlainObjectSource {
     ///
     /// - Returns: False if the source has no look-up; the body was not called then.
     func eachObject(
-        of entity: String, where name: String, equals value: PlainValue, options: String,
-        _ body: (PlainObject) throws -> Void
+        of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
     ) throws -> Bool
     /// Calls the body with each related object, in the order of the order column, or else of the key.
     ///
@@ -82,16 +81,8 @@ extension PlainObjectSource {
     package func longText(of attribute: String, in object: PlainObject) throws -> PlainText? { nil }
 
     package func eachObject(
-        of entity: String, where name: String, equals value: PlainValue, options: String,
-        _ body: (PlainObject) throws -> Void
-    ) throws -> Bool { false }
-
-    func eachObject(
         of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
-    ) throws -> Bool {
-        try eachObject(
-            of: entity, where: equality.name, equals: equality.value, options: equality.options, body)
-    }
+    ) throws -> Bool { false }
 }
 
 /// Converts values to an attribute type's storage; a value that does not fit is a failure, never another value.

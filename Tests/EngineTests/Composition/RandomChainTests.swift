@@ -1,9 +1,9 @@
 import FerryBase
-import FerryGenerate
 import FerryModel
 import FerryPlan
 import FerryStore
 import Foundation
+import RandomModels
 import Testing
 
 @Suite("Random chains of lightweight changes")

@@ -1,10 +1,10 @@
 import FerryBase
-import FerryGenerate
 import FerryMapping
 import FerryModel
 import FerryPlan
 import FerryStore
 import Foundation
+import RandomModels
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 import Foundation
+import RandomModels
 import TestSupport
 import Testing
 

@@ -70,13 +70,13 @@ struct InPlacePhase: MigrationPhase {
         connection.keepWriteAheadLogOnClose()
         let options = call.engineOptions(migration, step: 1)
         let journal = JournalSwitch(connection: connection, session: session)
-        var others: OtherCommits?
+        var dataVersion: Int64?
         if leavesLog {
             try journal.leaveLog()
             try connection.execute("BEGIN EXCLUSIVE")
         } else {
             try connection.execute("BEGIN IMMEDIATE")
-            others = try OtherCommits(seenBy: connection)
+            dataVersion = try connection.integer("PRAGMA data_version")
             try head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
         let freed = try FreedPages(before: connection)
@@ -125,9 +125,27 @@ struct InPlacePhase: MigrationPhase {
         } else {
             // A page that a reader keeps from being written back is written back when the store is next opened.
             _ = try connection.checkpoint("TRUNCATE")
-            head.ended = try others?.fingerprintIfNone(on: connection, files: files)
+            head.ended = try fingerprint(of: connection, since: dataVersion)
         }
         withExtendedLifetime(connection) {}
+    }
+
+    /// The store's fingerprint; nil if another connection has committed since the data version, or is writing now.
+    ///
+    /// After COMMIT another program may write before the store's state can be recorded, and its writes must not pass for
+    /// those of the run.
+    private func fingerprint(of connection: Connection, since dataVersion: Int64?) throws -> DatabaseFingerprint? {
+        do {
+            try connection.execute("BEGIN IMMEDIATE")
+        } catch {
+            guard error.isBusy else { throw error }
+            return nil
+        }
+        // Only commits of other connections change the number, whatever the journal mode.
+        let isSame = try connection.integer("PRAGMA data_version") == dataVersion
+        let fingerprint = try isSame ? PageReader(connection).fingerprint(files: files) : nil
+        try connection.execute("ROLLBACK")
+        return fingerprint
     }
 
     /// Saves the record with the steps, as the last thing before COMMIT.

@@ -135,8 +135,8 @@ struct StepVerification: MigrationPhase {
         relay.begin(.verify, step: number)
         do {
             try keep(verification.wait(), of: number)
-        } catch {
-            if verification.difference() != nil { try discard(after: number) }
+        } catch let error as FerryError where error.code == .verificationFailed {
+            try discard(after: number)
             throw error
         }
         releaseUnusedMemory()

@@ -24,12 +24,14 @@ struct StepsPhase: MigrationPhase {
             // The step and the verification beside it stop together.
             stop.request(FerryError.wrapping(error, on: place.store))
             if let beside {
-                if let found = beside.difference() {
+                switch beside.result {
+                case .failure(let found as FerryError) where found.code == .verificationFailed:
                     try verification.discard(after: beside.number)
                     throw found
-                }
                 // Otherwise the next call would verify the step again.
-                if let summary = beside.success() { try verification.keep(summary, of: beside.number) }
+                case .success(let summary): try verification.keep(summary, of: beside.number)
+                case .failure: break
+                }
             }
             throw error
         }
@@ -151,7 +153,7 @@ struct StepsPhase: MigrationPhase {
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
         guard RowChecks.areNeeded(by: step) else { return }
-        do {
+        try FerryError.wrapping(on: path) {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
@@ -167,8 +169,6 @@ struct StepsPhase: MigrationPhase {
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
             throw first
-        } catch {
-            throw FerryError.wrapping(error, on: path)
         }
     }
 }

@@ -1,6 +1,7 @@
+internal import FerryGenerate
 package import FerryModel
 
-/// A model that changes at random, for tests and benchmarks; the seed alone decides.
+/// A model that changes at random; the seed alone decides.
 package struct RandomVersions {
     /// The number of attempts to add something to the first version; some names are taken.
     package struct Size: Sendable {
@@ -123,9 +124,9 @@ package struct RandomVersions {
     }
 
     private mutating func renameAttribute() {
-        let (new, identifies) = (name("a"), true)
+        let new = name("a")
         let name = anyEntity()
-        guard isFree(new, in: name), var entity = entities[name], !entity.attributes.isEmpty, identifies else { return }
+        guard isFree(new, in: name), var entity = entities[name], !entity.attributes.isEmpty else { return }
         let index = pick(entity.attributes.count)
         guard entity.attributes[index].renamingIdentifier == nil else { return }
         entity.attributes[index].renamingIdentifier = entity.attributes[index].name

@@ -1,6 +1,7 @@
+internal import FerryGenerate
 package import FerryModel
 
-/// The text of a mapping file (JSON) from one version of a random model to the next, for tests and benchmarks.
+/// The text of a mapping file (JSON) from one version of a random model to the next.
 ///
 /// It carries each entity to its successor, and adds computed values, conditions, found or created objects, and objects
 /// for each element of a relationship; the seed alone decides.

@@ -5,9 +5,9 @@ import Testing
 
 private typealias Tree = FerryExpression.Expression
 
-/// The equalities by which an index finds the members of a collection, in conditions and in their translation.
+/// The equalities by which an index finds the members of a collection.
 @Suite("Equalities of members")
-struct ValueEqualityTests {
+struct MemberEqualityTests {
     static let model = ManagedObjectModel(
         versionIdentifiers: [],
         entities: [
@@ -64,13 +64,6 @@ struct ValueEqualityTests {
     ]
 
     @Test("A condition names the paths that an index can hold", arguments: conditions)
-    func found(in condition: String, _ paths: [String]) throws {
-        let found = try Predicate.parse(condition).equalities(of: .variable("t"))
-        #expect(found.map { "\($0.member)" } == paths)
-        #expect(found.allSatisfy { !$0.value.mentions(.variable("t")) })
-    }
-
-    @Test("The translated condition has the same equalities", arguments: conditions)
     func translated(of condition: String, _ paths: [String]) throws {
         let value = try ExpressionTranslation(scope: Self.scope).value(
             Tree.parse("SUBQUERY(\(Self.fetch), $t, \(condition)).@count"))
@@ -95,13 +88,5 @@ struct ValueEqualityTests {
             return
         }
         #expect(collection.equalities.isEmpty && !collection.isCorrelated)
-    }
-
-    @Test("An inner object of the same name hides the outer one")
-    func shadowed() throws {
-        let inner = "SUBQUERY(\(Self.fetch), $t, $t.id == 1).@count"
-        #expect(try !Tree.parse(inner).mentions(.variable("t")))
-        #expect(try Tree.parse("SUBQUERY(\(Self.fetch), $u, $t.id == 1).@count").mentions(.variable("t")))
-        #expect(!Tree.fetch(entity: "Kind", .constant(true)).mentions(.evaluatedObject))
     }
 }

@@ -1,0 +1,22 @@
+extension Sequence {
+    /// The elements by key, in the order in which the keys come first.
+    package func groups<Key: Hashable>(by key: (Element) -> Key) -> [(key: Key, elements: [Element])] {
+        var places: [Key: Int] = [:]
+        var groups: [(key: Key, elements: [Element])] = []
+        for element in self {
+            let key = key(element)
+            if let place = places[key] {
+                groups[place].elements.append(element)
+            } else {
+                places[key] = groups.count
+                groups.append((key, [element]))
+            }
+        }
+        return groups
+    }
+}
+
+extension Sequence where Element: Equatable {
+    /// Each element once, where it comes first; for few elements.
+    package var distinct: [Element] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+}
