@@ -192,6 +192,13 @@ package struct FileLayer: Sendable {
         return String(trimmed[trimmed.utf8.index(after: slash)...])
     }
 
+    /// The file's name before its last dot, and the extension behind it in lower case; a leading dot begins none.
+    package static func parts(of path: String) -> (stem: String, extension: String) {
+        let name = name(of: path)
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return (name, "") }
+        return (String(name[..<dot]), name[name.index(after: dot)...].lowercased())
+    }
+
     private static func sync(path: String, flags: Int32) throws(SystemError) {
         let descriptor = try uninterrupted { ferry_open(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
         defer { _ = close(descriptor) }

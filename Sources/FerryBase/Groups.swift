@@ -20,3 +20,10 @@ extension Sequence where Element: Equatable {
     /// Each element once, where it comes first; for few elements.
     package var distinct: [Element] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
+
+extension Dictionary {
+    /// Of several values for a key, the first.
+    @inlinable package init(first pairs: some Sequence<(Key, Value)>) {
+        self.init(pairs, uniquingKeysWith: { first, _ in first })
+    }
+}

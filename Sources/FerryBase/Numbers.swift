@@ -60,6 +60,9 @@ extension Duration {
 
     package static func clamped(nanoseconds: UInt64) -> Duration { .nanoseconds(Int64(clamping: nanoseconds)) }
 
+    /// In whole nanoseconds, clamped: not below 0, and at most 292 years.
+    package var clampedNanoseconds: UInt64 { UInt64(min(max(0, (self / .nanoseconds(1)).rounded()), 0x1p63)) }
+
     /// The nearest `Double` in seconds.
     ///
     /// A sum of seconds and fraction would round twice; the decimal text keeps all nine places of nanoseconds.

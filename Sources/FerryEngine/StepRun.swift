@@ -7,9 +7,9 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite`, unless ``PartInPlace`` has made it, and `scratch.sqlite`. A call resumes an
-/// unfinished run, and only reports on a finished one. The destination keeps its progress table until ``finish()``, for
-/// verification.
+/// The folder gets `destination.sqlite`, unless the run of the kept part has made it, and `scratch.sqlite`. A call
+/// resumes an unfinished run, and only reports on a finished one. The destination keeps its progress table until
+/// ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String
@@ -21,7 +21,7 @@ package struct StepRun {
     /// The last operations of the kept part: the app's views and triggers, which its destination has lost.
     package var closing: [StepOperation] = []
 
-    /// `keepsTables`: the tables of the step's kept part stay; ``PartInPlace`` has run on the destination.
+    /// `keepsTables`: the tables of the step's kept part stay; that part has run in place on the destination.
     package init(
         step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
         policies: PolicyRegistry = PolicyRegistry(), keepsTables: Bool = false

@@ -182,8 +182,7 @@ extension ResolvedStep {
     ///
     /// Most entities are the same in two neighbouring versions, and a chain may have a hundred steps.
     package func sharing(with other: ResolvedStep) -> ResolvedStep {
-        let others = Dictionary(
-            other.entityMappings.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
+        let others = Dictionary(first: other.entityMappings.map { ($0.destination, $0) })
         var step = self
         for index in step.entityMappings.indices {
             guard let other = others[step.entityMappings[index].destination] else { continue }
@@ -195,7 +194,7 @@ extension ResolvedStep {
 
     private static func share<Rule: Equatable>(_ rules: inout [Rule], with others: [Rule], by name: (Rule) -> String) {
         guard rules != others else { return rules = others }
-        let named = Dictionary(others.map { (name($0), $0) }, uniquingKeysWith: { first, _ in first })
+        let named = Dictionary(first: others.map { (name($0), $0) })
         for index in rules.indices {
             if let other = named[name(rules[index])], other == rules[index] { rules[index] = other }
         }

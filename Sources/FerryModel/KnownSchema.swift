@@ -36,14 +36,14 @@ package struct KnownSchema: Sendable, Hashable {
         }
     }
 
-    /// An index, a trigger or a virtual table, with its CREATE statement.
+    /// An index, a trigger, a view or a virtual table, with its CREATE statement.
     package struct Object: Sendable, Hashable {
         package var type: String
         package var name: String
         package var table: String
         package var sql: String
 
-        package init(type: String, name: String, table: String, sql: String) {
+        package init(type: String, name: String, table: String = "", sql: String) {
             self.type = type
             self.name = name
             self.table = table

@@ -29,15 +29,13 @@ package struct ManagedObjectModel: Sendable, Hashable {
         composites: [String: [Attribute]] = [:]
     ) {
         self.versionIdentifiers = versionIdentifiers
-        self.entities = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.entities = Dictionary(first: entities.map { ($0.name, $0) })
         lineages = Self.lineages(self.entities.mapValues(\.superentity))
         families = lineages.sorted { codeUnitOrder($0.key, $1.key) }.reduce(into: [:]) { families, entry in
             for ancestor in entry.value { families[ancestor, default: []].append(entry.key) }
         }
         attributePlaces = self.entities.filter { $0.value.attributes.count >= Self.manyAttributes }.mapValues {
-            entity in
-            Dictionary(
-                zip(entity.attributes.map(\.name), entity.attributes.indices), uniquingKeysWith: { first, _ in first })
+            Dictionary(first: zip($0.attributes.map(\.name), $0.attributes.indices))
         }
         self.configurations = configurations
         self.composites = composites
@@ -322,8 +320,7 @@ extension ManagedObjectModel {
 
     /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text.
     static func lineageProblem(of entities: [Entity]) -> String? {
-        let parents = Dictionary(
-            entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
+        let parents = Dictionary(first: entities.map { ($0.name, $0.superentity) })
         for name in parents.keys.sorted(by: codeUnitOrder) {
             var (next, count) = (parents[name] ?? nil, 0)
             while let current = next, let parent = parents[current] {

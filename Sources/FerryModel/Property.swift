@@ -78,11 +78,14 @@ package struct Attribute: Sendable, Hashable {
 }
 
 package struct Relationship: Sendable, Hashable {
-    package enum DeleteRule: Int, Sendable, Hashable {
+    package enum DeleteRule: Int, Sendable, Hashable, CaseIterable {
         case noAction = 0
         case nullify = 1
         case cascade = 2
         case deny = 3
+
+        /// The name in source files.
+        var sourceName: String { ["No Action", "Nullify", "Cascade", "Deny"][rawValue] }
     }
 
     package var name: String

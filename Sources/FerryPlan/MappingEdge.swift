@@ -32,11 +32,12 @@ package struct MappingEdge: VersionPair, Sendable {
         var edges: [MappingEdge] = []
         for mappingModel in mappingModels where !extended.contains(mappingModel.path) {
             if mappingModel.sourceHashes.isEmpty && mappingModel.destinationHashes.isEmpty {
+                let origin = "Mapping model \(mappingModel.name)"
                 edges.append(
                     MappingEdge(
                         mappingModel: mappingModel,
-                        source: try version(mappingModel.sourceVersion, of: mappingModel, in: catalog),
-                        destination: try version(mappingModel.destinationVersion, of: mappingModel, in: catalog)))
+                        source: try catalog.version(named: mappingModel.sourceVersion, in: origin),
+                        destination: try catalog.version(named: mappingModel.destinationVersion, in: origin)))
             } else {
                 edges += try Self.edges(byHashesOf: mappingModel, in: catalog)
             }
@@ -62,21 +63,20 @@ package struct MappingEdge: VersionPair, Sendable {
             "Mapping model \(mappingModel.name) was compiled for versions that are not among those given.",
             remedy: "Pass both versions with \(setting: .models), or leave the mapping model out.")
     }
-
-    private static func version(
-        _ name: String, of mappingModel: MappingModel, in catalog: ModelCatalog
-    ) throws(FerryError) -> ModelVersion {
-        do throws(FerryError) {
-            return try catalog.version(named: name)
-        } catch {
-            var error = error
-            error.message = "Mapping model \(mappingModel.name): \(error.message)"
-            throw error
-        }
-    }
 }
 
 extension ModelCatalog {
+    /// The version of a name; an error says where the name stands.
+    func version(named name: String, in origin: String) throws(FerryError) -> ModelVersion {
+        do throws(FerryError) {
+            return try version(named: name)
+        } catch {
+            var error = error
+            error.message = "\(origin): \(error.message)"
+            throw error
+        }
+    }
+
     /// Returns the catalog with its bundles in the order in which mapping models lead.
     package func ordered(along mappingModels: [MappingModel]) -> ModelCatalog {
         let edges: [MappingEdge]

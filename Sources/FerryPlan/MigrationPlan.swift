@@ -10,7 +10,7 @@ package struct MigrationPlan: Sendable {
     package var steps: [StepPlan]
     /// The reasons why the plan cannot run.
     package var refusals: [FerryError]
-    package var warnings: [FerryWarning]
+    package var warnings: [FerryWarning] = []
     package var explanation = ChainExplanation()
     package var losses: [ChainLoss] = []
     /// Places in the chain, from 0, of the steps that cannot be planned and are missing in ``steps``.
@@ -28,11 +28,10 @@ package struct MigrationPlan: Sendable {
         } + warnings
     }
 
-    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = [], warnings: [FerryWarning] = []) {
+    package init(chain: [String], steps: [StepPlan], refusals: [FerryError] = []) {
         self.chain = chain
         self.steps = steps
         self.refusals = refusals
-        self.warnings = warnings
     }
 
     /// The reason why steps in place run on a file of the run folder even if none is a copy; nil if they need not.

@@ -58,7 +58,7 @@ extension VersionGraph {
                         remedy: "See the cause.", cause: error)
             }
             guard let name else { return nil }
-            return (try version(name, saidBy: origin), origin)
+            return (try catalog.version(named: name, in: "In \(origin)"), origin)
         }
     }
 
@@ -67,7 +67,7 @@ extension VersionGraph {
     {
         var versions: [ModelVersion] = []
         for name in names {
-            let version = try version(name, saidBy: origin)
+            let version = try catalog.version(named: name, in: "In \(origin)")
             // Versions with equal hashes count once, under the first name.
             if versions.last?.hashes != version.hashes { versions.append(version) }
         }
@@ -84,16 +84,6 @@ extension VersionGraph {
                 remedy: "List \(to) after \(from), or name another version with \(setting: .target).")
         }
         return versions[place + 1]
-    }
-
-    private func version(_ name: String, saidBy origin: String) throws(FerryError) -> ModelVersion {
-        do throws(FerryError) {
-            return try catalog.version(named: name)
-        } catch {
-            var error = error
-            error.message = "In \(origin): \(error.message)"
-            throw error
-        }
     }
 
     private func candidates(after current: ModelVersion) -> [String] {

@@ -64,7 +64,7 @@ struct VersionGraph {
         self.catalog = catalog
         (self.policies, self.route) = (policies, route)
         self.values = values
-        self.compared = Dictionary(compared.map { ($0.names, $0) }, uniquingKeysWith: { first, _ in first })
+        self.compared = Dictionary(first: compared.map { ($0.names, $0) })
         self.source = source
         self.target = target
         for edge in try MappingEdge.all(of: mappingModels, in: catalog) {

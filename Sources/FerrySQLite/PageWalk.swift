@@ -164,7 +164,7 @@ struct TreeRoots {
         let master = Connection.quoted(schema) + ".sqlite_master"
         let tables = try connection.rows(
             "SELECT name, type = 'table', rootpage, tbl_name FROM \(master) WHERE rootpage > 0 ORDER BY rowid")
-        let wanted = Dictionary(counted.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
+        let wanted = Dictionary(first: counted.map { ($0.table, $0) })
         let keyed = try Set(
             connection.rows("SELECT name FROM pragma_table_list WHERE schema = ? AND wr", [.text(schema)])
                 .compactMap { $0[0].text })

@@ -20,7 +20,7 @@ package struct Retention: Sendable {
     private var weeks: Set<Int64> = []
 
     package init(newest: Int, minimumAge: Int64, daily: Int = 0, weekly: Int = 0) {
-        (self.newest, self.minimumAge, self.daily, self.weekly) = (newest, minimumAge, daily, weekly)
+        (self.newest, self.minimumAge, self.daily, self.weekly) = (newest, max(0, minimumAge), daily, weekly)
     }
 
     /// Whether the next of the whole snapshots, the newest first, is among the newest, or the newest of a day or week.

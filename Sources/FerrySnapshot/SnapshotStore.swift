@@ -111,12 +111,6 @@ extension SnapshotStore {
         package var kept: [Snapshot]
     }
 
-    /// The seconds since a snapshot was made, by its manifest, which may contain any time.
-    private static func age(of snapshot: Snapshot, at now: Int64) -> Int64 {
-        let (age, overflow) = now.subtractingReportingOverflow(snapshot.created)
-        return overflow ? (snapshot.created < 0 ? .max : .min) : age
-    }
-
     /// Removes old snapshots.
     ///
     /// One snapshot that verifies always stays: if none of the kept ones does, the newest of the others that does is
@@ -143,7 +137,9 @@ extension SnapshotStore {
             // A damaged snapshot cannot be restored, so it does not count.
             let isSelected = snapshot.problem == nil && selection.takes(createdAt: snapshot.created)
             let isProtected = !snapshot.isDescribed || names.contains(snapshot.name)
-            if isSelected || isProtected || Self.age(of: snapshot, at: now) < retention.minimumAge {
+            // The manifest may contain any time.
+            let isYoung = snapshot.created > now - retention.minimumAge
+            if isSelected || isProtected || isYoung {
                 kept.append(snapshot)
             } else {
                 candidates.append(snapshot)

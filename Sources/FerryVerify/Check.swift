@@ -1,33 +1,14 @@
-/// The result of a verification: counts and differences.
-package struct VerificationReport: Sendable, Codable {
-    /// Rows compared.
-    package var checked: Int64 = 0
-    /// Values made by a policy in code, which cannot be recomputed.
-    package var notRecomputed: Int64 = 0
-    package var differences: [Difference] = []
+internal import FerryBase
 
-    /// A difference, counted by check and entity; the example is a place (table and key), never a value.
-    package struct Difference: Sendable, Hashable, Codable {
-        package var check: String
-        package var entity: String?
-        package var count: Int64
-        package var example: String?
-
-        package init(check: String, entity: String?, count: Int64, example: String?) {
-            self.check = check
-            self.entity = entity
-            self.count = count
-            self.example = example
-        }
-    }
-
+extension VerificationSummary {
     mutating func sort(by checks: [String]) {
-        differences = checks.flatMap { check in differences.filter { $0.check == check } }
+        differences = checks.flatMap { check in differences.filter { $0.check.rawValue == check } }
     }
 
     /// Adds to the difference of the same check and entity, which keeps its first example.
     mutating func add(check: String, entity: String?, count: Int64, example: String?) {
         guard count > 0 else { return }
+        let check = VerificationCheck(rawValue: check)
         if let index = differences.firstIndex(where: { $0.check == check && $0.entity == entity }) {
             differences[index].count += count
         } else {
@@ -45,7 +26,7 @@ protocol Check: Sendable {
     /// The parts that run concurrently with other checks, each on its own, in the order in which they report.
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// The parts that need the outcomes of the first parts of all checks.
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart]
+    func laterParts(in context: VerificationContext) throws -> [CheckPart]
     /// Whether there is work for ``runBeside(_:in:)``.
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool
     /// Does the work that needs the lookup file, on the calling thread, while walkers run the parts.
@@ -62,7 +43,7 @@ extension Check {
         [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
     }
 
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] { [] }
+    func laterParts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool { false }
 

@@ -97,10 +97,10 @@ package struct Verification: Sendable {
     package static var checkNames: [String] { allChecks.map { $0.name } }
 
     /// - Throws: ``FerryError`` when checking itself fails; differences are in the report.
-    package func run() throws -> VerificationReport { try WorkThread.withStack { try runHere() } }
+    package func run() throws -> VerificationSummary { try WorkThread.withStack { try runHere() } }
 
-    private func runHere() throws -> VerificationReport {
-        guard mode != .none else { return VerificationReport() }
+    private func runHere() throws -> VerificationSummary {
+        guard mode != .none else { return VerificationSummary() }
         if now == nil { try step.checkNeedsNoTime() }
         do {
             let key = try key
@@ -158,7 +158,7 @@ package struct Verification: Sendable {
         }
     }
 
-    private func check(with lookups: LookupFile, key: String?) throws -> VerificationReport {
+    private func check(with lookups: LookupFile, key: String?) throws -> VerificationSummary {
         let context = try VerificationContext(self, lookups: lookups, key: key)
         try context.connection.transaction {
             let checks = allChecks.filter {
@@ -172,6 +172,7 @@ package struct Verification: Sendable {
             }
             try make(checks.dropFirst().map { $0.init() }, in: context)
         }
+        context.report.mode = mode
         context.report.sort(by: Self.checkNames)
         return context.report
     }
@@ -185,7 +186,7 @@ package struct Verification: Sendable {
         // What was found beside parts that found damage of pages can be a result of that damage.
         if context.progress.state.outcomes.values.contains(where: \.isUnreadable) { context.report = before }
         if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
-            let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
+            let later = try checks.map { try $0.laterParts(in: context) }
             failure = try make(later, .later, of: checks, partsProgress, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }

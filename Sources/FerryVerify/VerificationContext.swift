@@ -18,7 +18,7 @@ final class VerificationContext {
     let source: StoreLayout
     /// The layout with the names that the destination must have, or with those found if they may differ.
     let destination: StoreLayout
-    var report = VerificationReport()
+    var report = VerificationSummary()
     /// Set by a check if the destination's tables cannot be read as the model requires.
     var isUnreadable = false
     private(set) lazy var keptDamage = KeptDamage(self)
@@ -48,21 +48,20 @@ final class VerificationContext {
     /// The mappings by name, by the root of their destination entity, and by both kinds of keys that they give.
     ///
     /// As indexes into the step's mappings: each context has its own, and copies of a mapping take much memory.
-    private lazy var mappingsByName = Dictionary(
-        step.entityMappings.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    private lazy var mappingsByName = Dictionary(first: step.entityMappings.enumerated().map { ($1.name, $0) })
     private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings.indices) {
         destinationModel.root(of: step.entityMappings[$0].destination)
     }
     private var newKeyMappings: [String: [Int]] = [:]
-    /// The destination's foreign keys by table, and its to-many relationships without inverse, ordered by name.
+    /// The destination's foreign keys by table, ordered by name, and its columns of to-many links without inverse.
     private(set) lazy var foreignKeys = Dictionary(
         grouping: destination.relationshipStorage.compactMap { key, storage -> (table: String, key: PropertyKey)? in
             if case .foreignKey(let table, _, _, _) = storage { return (table, key) }
             return nil
         }, by: \.table
     ).mapValues { $0.map(\.key).sorted() }
-    private(set) lazy var inverseless = destination.relationshipStorage.compactMap { key, storage in
-        if case .inverseless(_, let column) = storage { return (key: key, column: column) }
+    private(set) lazy var inverseless = destination.relationshipStorage.values.compactMap { storage in
+        if case .inverseless(let table, let column) = storage { return (table: table, column: column) }
         return nil
     }
     private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
@@ -105,22 +104,23 @@ final class VerificationContext {
         report = progress.state.report
     }
 
-    /// The context of one walker, which reads the same stores by its own connection, without lookups.
-    convenience init(
-        walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
-        relationForms: RelationForms, surroundings: SourceSurroundings, progress hook: @escaping ProgressHook
-    ) throws {
-        var verification = verification
-        verification.progress = hook
-        let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
-        let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
-        try VerificationContext.attachStores(of: verification, to: connection)
-        // A sorter takes as much memory as the cache of `main`, which is empty here.
-        try connection.shareCaches(
-            caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
-        try self.init(verification, connection, source: source, destination: destination)
-        self.relationForms = .success(relationForms)
-        self.surroundings = .success(surroundings)
+    /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
+    func walkerContexts(caches: Int) throws -> @Sendable (@escaping ProgressHook) throws -> VerificationContext {
+        let (relationForms, surroundings) = (try relationForms.get(), try surroundings.get())
+        return { [verification, source, destination] hook in
+            var verification = verification
+            verification.progress = hook
+            let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
+            let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
+            try VerificationContext.attachStores(of: verification, to: connection)
+            // A sorter takes as much memory as the cache of `main`, which is empty here.
+            try connection.shareCaches(caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
+            let context = try VerificationContext(verification, connection, source: source, destination: destination)
+            context.relationForms = .success(relationForms)
+            context.surroundings = .success(surroundings)
+            try connection.execute("BEGIN")
+            return context
+        }
     }
 
     /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
@@ -248,9 +248,12 @@ final class VerificationContext {
         return found
     }
 
-    func statement(of type: String, _ name: String) throws -> String? {
+    func statement(of type: String? = nil, _ name: String, on table: String? = nil) throws -> String? {
         try connection.value(
-            "SELECT sql FROM destination.sqlite_master WHERE type = ? AND name = ?", [.text(type), .text(name)])?.text
+            """
+            SELECT sql FROM destination.sqlite_master
+            WHERE name = ?1 AND type IS ifnull(?2, type) AND tbl_name IS ifnull(?3, tbl_name)
+            """, [.text(name), type.map { .text($0) } ?? .null, table.map { .text($0) } ?? .null])?.text
     }
 
     /// The look-up of an attribute's or a relationship's values, made when it is asked for again; nil if a scan must do.

@@ -34,7 +34,7 @@ final class VerificationProgress {
         var key: String
         var done: Set<String> = []
         var outcomes: [String: PartOutcome] = [:]
-        var report = VerificationReport()
+        var report = VerificationSummary()
         var counts: [EntityMappingCounts]?
         var rows: RowPosition?
         /// The next object of the current entity mapping.
@@ -48,7 +48,7 @@ final class VerificationProgress {
         var wrongClaims: Set<String> = []
 
         struct Found: Codable {
-            var report: VerificationReport
+            var report: VerificationSummary
             var counts: [EntityMappingCounts]?
         }
 

@@ -239,6 +239,17 @@ struct FileLayerTests {
         #expect(FileLayer.parent(of: path) == parent)
         #expect(FileLayer.name(of: path) == name)
     }
+
+    @Test(
+        "A name ends at its last dot, and a leading dot begins no extension",
+        arguments: [
+            ("/a.b/c.XCDataModelD/", "c", "xcdatamodeld"), ("Model 1.2.mom", "Model 1.2", "mom"), ("a.b/c", "c", ""),
+            (".json", ".json", ""), ("c.", "c", ""),
+        ])
+    func partsOfNames(path: String, stem: String, ending: String) {
+        let parts = FileLayer.parts(of: path)
+        #expect(parts.stem == stem && parts.extension == ending)
+    }
 }
 
 /// Texts that a hook has collected.

@@ -30,7 +30,7 @@ struct Case: CustomTestStringConvertible {
     struct Outcome {
         var destination: String
         var counts: [EntityMappingCounts]
-        var verification: VerificationReport
+        var verification: VerificationSummary
 
         /// Returns the destination's rows and the counts, in the form of `expected.txt`.
         func text() throws -> String {
@@ -97,11 +97,11 @@ struct Case: CustomTestStringConvertible {
     /// Makes the destination of a step that leaves tables where they are.
     private func keep(_ part: StepPlan, of run: inout StepRun) throws {
         let source = try Connection(path: run.sourcePath, mode: .readOnly)
-        run.closing = try PartInPlace.closing(of: part, on: source, dropping: [])
+        run.closing = try InPlacePlanning(part, on: source).closing()
         try FileManager.default.copyItem(atPath: run.sourcePath, toPath: run.destinationPath)
         let connection = try Connection(path: run.destinationPath, mode: .readWrite)
         _ = try connection.value("PRAGMA journal_mode = TRUNCATE")
-        try PartInPlace.run(part, on: connection, options: run.options)
+        try InPlaceRun.run([part], on: connection, options: run.options, checks: { _ in { _, _ in } })
     }
 
     static let now = 700_000_000.0

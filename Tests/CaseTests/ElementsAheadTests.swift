@@ -11,7 +11,7 @@ import Testing
 struct ElementsAheadTests {
     private func report(
         _ damage: String, source change: String = "", readsAhead: Bool, bytes: Int = 1
-    ) throws -> VerificationReport {
+    ) throws -> VerificationSummary {
         let folder = try TemporaryFolder()
         let run = try Case(name: "for-each-json").prepare(in: folder, chunkSize: .automatic)
         let report = try run.run()

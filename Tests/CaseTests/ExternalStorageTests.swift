@@ -212,7 +212,7 @@ struct ExternalStorageTests {
                 mode: mode, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
                 destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0
             ).run().differences
-            #expect(found.map(\.check) == ["sharedFiles"] && found.first?.count == 1, "\(found)")
+            #expect(found.map(\.check) == [.sharedFiles] && found.first?.count == 1, "\(found)")
         }
     }
 

@@ -43,7 +43,7 @@ struct InPlaceVerificationTests {
     }
 
     /// Migrates a damaged store in place, changes the result and verifies it.
-    private func verify(_ change: String?, mode: VerifyMode = .full) throws -> VerificationReport {
+    private func verify(_ change: String?, mode: VerifyMode = .full) throws -> VerificationSummary {
         let store = try StoreBuilder(
             Self.model(writer: "Author", title: "title"),
             maximumKeys: ["Author": 2, "Book": 5, "Cover": 3, "Tag": 2])
@@ -124,6 +124,6 @@ struct InPlaceVerificationTests {
         ])
     func finds(change: String, check: String) throws {
         let report = try verify(change)
-        #expect(report.differences.contains { $0.check == check }, "\(report.differences)")
+        #expect(report.differences.contains { $0.check.rawValue == check }, "\(report.differences)")
     }
 }

@@ -184,6 +184,15 @@ private final class ThreeWays: PlainObjectSource {
     }
 }
 
+/// The sources of these tests hold their values in memory, without long texts and look-ups.
+extension PlainObjectSource {
+    func longText(of attribute: String, in object: PlainObject) throws -> PlainText? { nil }
+
+    func eachObject(
+        of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
+    ) throws -> Bool { false }
+}
+
 private struct Columns: PathResolver, PlaceResolver {
     private var parameters: [Value] = []
     /// The parameters of what Swift computes.
@@ -206,7 +215,7 @@ private struct Columns: PathResolver, PlaceResolver {
     }
 
     mutating func open(
-        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+        _ collection: CollectionComputation, keys: String?, _ lookups: [(equality: MemberEquality, value: String)]
     ) throws(FerryError) {
         aliases += 1
         let alias = "p\(aliases)"
@@ -214,9 +223,9 @@ private struct Columns: PathResolver, PlaceResolver {
         members[collection.level] = alias
     }
 
-    mutating func closeCollection() -> CollectionSQL {
+    mutating func closeCollection() -> (from: String, conditions: [String], order: [String]) {
         guard let last = open.popLast() else { preconditionFailure("none is open") }
-        return CollectionSQL(from: last.from, conditions: last.conditions, order: ["\(last.alias).rowid"])
+        return (last.from, last.conditions, ["\(last.alias).rowid"])
     }
 
     mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {

@@ -118,7 +118,7 @@ struct LargeRowTests {
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0)
         verification.valueLimit = Self.limit
         let differences = try verification.run().differences
-        #expect(differences.map(\.check) == ["rows"])
+        #expect(differences.map(\.check) == [.rows])
         #expect(differences.first?.example == "ZITEM Z_PK 10 ZSECOND")
     }
 

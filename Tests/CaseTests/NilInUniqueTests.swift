@@ -12,7 +12,7 @@ import Testing
 struct NilInUniqueTests {
     private static let testCase = Case(name: "unique-by-constraint")
 
-    private func differences(_ damage: String, knownValueLimit: Int?) throws -> [VerificationReport.Difference] {
+    private func differences(_ damage: String, knownValueLimit: Int?) throws -> [VerificationSummary.Difference] {
         let folder = try TemporaryFolder()
         let run = try Self.testCase.prepare(in: folder, chunkSize: .automatic)
         let report = try run.run()

@@ -151,7 +151,7 @@ struct OneReadingTests {
         try connection.execute(
             Self.behind("Z_Book_byTitle", "UPDATE ZBOOK SET ZTITLE = ZTITLE || 'er' WHERE Z_PK = 1"))
         let checks = try verification.run().differences.map(\.check)
-        #expect(Set(checks) == ["indexes", "rows"])
+        #expect(Set(checks) == [.indexes, .rows])
     }
 
     private func migrated(title: String = "Two") throws -> (TemporaryFolder, StepRun, Verification) {

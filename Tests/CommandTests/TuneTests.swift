@@ -138,12 +138,14 @@ struct TuneTests {
                 chunkRows: Int64(size), rowsPerSecond: speed, peakResidentBytes: mebibytes << 20,
                 longestChunkSeconds: seconds)
         }
-        let judge = TuneResult.Judge(chunkSeconds: 0.5, memoryLimit: 32 << 20)
-        #expect(judge.recommended([run(10, 50), run(100, 96), run(1_000, 100)]) == 100)
-        #expect(judge.recommended([run(10, 50), run(100, 90), run(1_000, 100)]) == 1_000)
-        #expect(judge.recommended([run(10, 50), run(100, 100, seconds: 0.6)]) == 10)
-        #expect(judge.recommended([run(10, 50), run(100, 100, mebibytes: 33)]) == 10)
-        #expect(judge.recommended([run(100, 100, seconds: 0.6)]) == nil)
-        #expect(judge.recommended([]) == nil)
+        func recommended(_ runs: [TuneResult.Run]) -> Int64? {
+            TuneResult(store: "", sample: nil, chunkSeconds: 0.5, memoryLimit: 32 << 20, runs: runs).recommended
+        }
+        #expect(recommended([run(10, 50), run(100, 96), run(1_000, 100)]) == 100)
+        #expect(recommended([run(10, 50), run(100, 90), run(1_000, 100)]) == 1_000)
+        #expect(recommended([run(10, 50), run(100, 100, seconds: 0.6)]) == 10)
+        #expect(recommended([run(10, 50), run(100, 100, mebibytes: 33)]) == 10)
+        #expect(recommended([run(100, 100, seconds: 0.6)]) == nil)
+        #expect(recommended([]) == nil)
     }
 }

@@ -87,7 +87,7 @@ struct StoreGeneratorTests {
         let layout = try StoreLayout.actual(for: Self.model, on: connection)
         #expect(try layout.indexes == StoreLayout.canonical(for: Self.model).indexes)
         #expect(try StoreDamage.scan(layout, on: connection) == [])
-        let rows = try StoreInspection(of: layout, on: connection).entities.map { ($0.entity, $0.rows) }
+        let rows = try StoreInspection(of: layout, on: connection).entities.map { ($0.name, $0.rows ?? 0) }
         #expect(
             Dictionary(uniqueKeysWithValues: rows) == [
                 "Author": 0, "Poet": 31, "Writer": 300, "Book": 300, "Cover": 300, "Shelf": 20, "Label": 7,

@@ -176,7 +176,7 @@ struct ReportCodingTests {
             $0.trace = { _ in }
         }
         // These settings are not public.
-        let own = ["now", "rehearsal", "thresholds"]
+        let own = ["now", "rehearsesInPlace", "thresholds"]
         for (one, other) in zip(Mirror(reflecting: plain).children, Mirror(reflecting: full).children)
         where !own.contains(one.label ?? "") {
             #expect("\(one.value)" != "\(other.value)", "\(one.label ?? "")")

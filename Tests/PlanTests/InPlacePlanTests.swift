@@ -222,7 +222,7 @@ struct InPlacePlanTests {
         let (_, make) = try Self.plan([book, tag])
         let computations = try make().moves.computations
         #expect(computations.map(\.entity) == ["Book"])
-        #expect(computations.map(\.table) == ["ZBOOK"] && computations.map(\.number) == [2])
+        #expect(computations.map(\.rows) == ["main.ZBOOK WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = 2"])
         #expect(
             computations.flatMap { $0.columns.map { "\($0.property): \($0.sql)" } } == [
                 "length: ferry_to_double(ZPAGES)"

@@ -131,7 +131,7 @@ struct FixtureLayoutTests {
         #expect(inspection.objects.unknownObjects.isEmpty)
         #expect(inspection.objects.leftoverTables.isEmpty)
         #expect(try StoreDamage.scan(layout, on: opened.connection).isEmpty)
-        let rows = inspection.entities.reduce(0) { $0 + $1.rows }
+        let rows = inspection.entities.reduce(0) { $0 + ($1.rows ?? 0) }
         let expected = try layout.tables.values.reduce(0) {
             $0 + (try opened.connection.integer("SELECT count(*) FROM \($1.name)") ?? 0)
         }

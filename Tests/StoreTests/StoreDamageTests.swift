@@ -80,15 +80,15 @@ struct StoreDamageTests {
             "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 60009) "
                 + "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT) SELECT i, 2 + (i % 3 = 0), 1 FROM n")
         let exact = try StoreInspection(of: store.layout, on: store.connection)
-        let rows = Dictionary(uniqueKeysWithValues: exact.entities.map { ($0.entity, $0.rows) })
+        let rows = Dictionary(uniqueKeysWithValues: exact.entities.map { ($0.name, $0.rows ?? 0) })
         #expect(rows == ["Author": 1, "Book": 40_001, "Novel": 20_001, "Note": 1, "Portrait": 1, "Shelf": 1])
         #expect(exact.entities.allSatisfy { !$0.isEstimated })
         #expect(exact.joinTables.map(\.rows) == [1, 0])
         let estimated = try StoreInspection(of: store.layout, on: store.connection, counting: .estimated)
         for entity in estimated.entities {
             #expect(entity.isEstimated == (entity.table == "ZBOOK"))
-            let difference = abs(entity.rows - (rows[entity.entity] ?? 0))
-            #expect(difference <= (entity.isEstimated ? 3_000 : 0), "\(entity.entity)")
+            let difference = abs((entity.rows ?? 0) - (rows[entity.name] ?? 0))
+            #expect(difference <= (entity.isEstimated ? 3_000 : 0), "\(entity.name)")
         }
     }
 }

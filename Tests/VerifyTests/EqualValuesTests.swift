@@ -154,7 +154,7 @@ struct EqualValuesTests {
             metadata.restamped(for: second), values.joined())
     }
 
-    private func verify(_ trace: TraceHook? = nil) throws -> VerificationReport {
+    private func verify(_ trace: TraceHook? = nil) throws -> VerificationSummary {
         var verification = Verification(
             mode: .full, step: step, sourcePath: folder.path + "/source.sqlite", isSourcePrivate: false,
             destinationPath: folder.path + "/destination.sqlite", workFolder: folder.path, counts: nil, now: 0,
@@ -177,6 +177,6 @@ struct EqualValuesTests {
         try Connection(path: folder.path + "/destination.sqlite", mode: .readWrite).execute(
             "UPDATE ZITEM SET \(column) = \(column) + 1 WHERE Z_PK IN (1, 2, 5, 8)")
         let found = try verify().differences
-        #expect(found.map(\.count) == [4] && found.map(\.check) == ["rows"], "\(found)")
+        #expect(found.map(\.count) == [4] && found.map(\.check) == [.rows], "\(found)")
     }
 }

@@ -109,7 +109,7 @@ struct FindOrCreateTests {
             """)
     }
 
-    private func differences(isSourcePrivate: Bool = false) throws -> [VerificationReport.Difference] {
+    private func differences(isSourcePrivate: Bool = false) throws -> [VerificationSummary.Difference] {
         try Verification(
             mode: .full, step: step, sourcePath: folder.path + "/source.sqlite", isSourcePrivate: isSourcePrivate,
             destinationPath: folder.path + "/destination.sqlite", workFolder: folder.path, counts: counts, now: 0
@@ -127,7 +127,7 @@ struct FindOrCreateTests {
         let guardian = try Connection(path: folder.path + "/source.sqlite", mode: .readWrite)
         _ = try guardian.value("PRAGMA journal_mode = WAL")
         try guardian.execute("UPDATE ZAUTHOR SET ZBORN = 7 WHERE Z_PK = 3")
-        #expect(try differences(isSourcePrivate: true).map(\.check) == ["rows"])
+        #expect(try differences(isSourcePrivate: true).map(\.check) == [.rows])
         #expect(try differences().map(\.example) == ["ZAUTHOR Z_PK 3 ZBORN"])
     }
 
@@ -143,7 +143,7 @@ struct FindOrCreateTests {
     func findsOtherChoices(sql: String, entity: String, count: Int64) throws {
         try Connection(path: folder.path + "/destination.sqlite", mode: .readWrite).execute(sql)
         let found = try differences()
-        #expect(found.map(\.check) == ["relationships"])
+        #expect(found.map(\.check) == [.relationships])
         #expect(found.first?.entity == entity)
         #expect(found.first?.count == count)
     }

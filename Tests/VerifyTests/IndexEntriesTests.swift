@@ -58,9 +58,9 @@ struct IndexEntriesTests {
         #expect(try connection.value("SELECT sql FROM sqlite_master WHERE name = 'app_index'") == sql)
         #expect(try connection.value("PRAGMA integrity_check") != .text("ok"))
         #expect(try connection.value("PRAGMA quick_check") == .text("ok"))
-        let found = try library.verify().differences.filter { $0.check == "indexes" }
+        let found = try library.verify().differences.filter { $0.check == .indexes }
         #expect(found.map(\.example) == ["index app_index"])
-        #expect(try library.verify(.quick).differences.filter { $0.check == "indexes" } == [])
+        #expect(try library.verify(.quick).differences.filter { $0.check == .indexes } == [])
     }
 
     @Test("Entries out of order are found", arguments: ["app_log (a DESC)", "app_log (b COLLATE NOCASE)"])
@@ -77,6 +77,6 @@ struct IndexEntriesTests {
             UPDATE sqlite_master SET sql = 'CREATE INDEX app_index ON \(index)' WHERE name = 'app_index';
             PRAGMA writable_schema = RESET;
             """)
-        #expect(try library.verify().differences.contains { $0.check == "indexes" })
+        #expect(try library.verify().differences.contains { $0.check == .indexes })
     }
 }

@@ -56,7 +56,7 @@ struct Library {
     func verify(
         _ mode: VerifyMode = .full, jobs: Int? = nil, stop: StopRequest = StopRequest(),
         trace: TraceHook? = nil, progress: ProgressHook? = nil
-    ) throws -> VerificationReport {
+    ) throws -> VerificationSummary {
         var verification = Verification(
             mode: mode, step: step, sourcePath: source, isSourcePrivate: false, destinationPath: destination,
             workFolder: folder.path, counts: counts, now: 700_000_000.5, trace: trace, progress: progress, stop: stop)

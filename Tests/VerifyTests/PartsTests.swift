@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Verification in parts")
 struct PartsTests {
-    typealias Difference = VerificationReport.Difference
+    typealias Difference = VerificationSummary.Difference
 
     /// Keys so distant that a few books spread over many parts.
     private func library() throws -> Library { try Library.withMoreBooks(200, spacing: 9_000) }
@@ -30,11 +30,11 @@ struct PartsTests {
         #expect(Set(reports.map(\.checked)).count == 1)
         let found = reports[0].differences
         #expect(
-            found.contains(Difference(check: "rows", entity: "Book", count: 5, example: "ZBOOK Z_PK 99100 ZHEADING")))
+            found.contains(Difference(check: .rows, entity: "Book", count: 5, example: "ZBOOK Z_PK 99100 ZHEADING")))
         // The link of the deleted row and that of 1782100, which is missing; then a wrong position.
         #expect(
             found.contains {
-                $0.check == "relationships" && $0.entity == "Book" && $0.count == 2
+                $0.check == .relationships && $0.entity == "Book" && $0.count == 2
                     && $0.example == "Z_3TAGS Z_3TAGGED 1782100"
             }, "\(found)")
     }
@@ -57,11 +57,11 @@ struct PartsTests {
         for report in reports { #expect(report.differences == reports[0].differences) }
         #expect(Set(reports.map(\.checked)).count == 1)
         let found = reports[0].differences
-        #expect(found.contains(Difference(check: "rows", entity: "File", count: 4, example: "ZFILE Z_PK 10 ZTITLE")))
+        #expect(found.contains(Difference(check: .rows, entity: "File", count: 4, example: "ZFILE Z_PK 10 ZTITLE")))
         // Another user's file; the two keys of the deleted row; then a wrong position.
         #expect(
             found.contains(
-                Difference(check: "relationships", entity: "File", count: 4, example: "ZFILE Z_PK 77 ZUSER")),
+                Difference(check: .relationships, entity: "File", count: 4, example: "ZFILE Z_PK 77 ZUSER")),
             "\(found)")
     }
 
@@ -150,7 +150,7 @@ struct PartsTests {
         try library.change(library.source, change.source)
         try library.change(library.destination, change.destination)
         let found = try library.verify().differences
-        let checks = ["relationships", "references"]
+        let checks: Set<VerificationCheck> = [.relationships, .references]
         #expect(found.contains { checks.contains($0.check) && $0.entity == "Book" }, "\(found)")
     }
 }

@@ -1,3 +1,4 @@
+import FerryBase
 import FerryExpression
 import FerryMapping
 import FerryVerify
@@ -31,10 +32,10 @@ struct PathValuesTests {
         self.library = library
     }
 
-    private func differences() throws -> [VerificationReport.Difference] {
+    private func differences() throws -> [VerificationSummary.Difference] {
         let found = try library.verify(jobs: 1).differences
         #expect(try library.verify(jobs: 3).differences == found)
-        return found.filter { $0.check == "rows" && $0.entity == "Book" }
+        return found.filter { $0.check == .rows && $0.entity == "Book" }
     }
 
     @Test("Values are those of the objects at the end, or none without an object")
@@ -48,8 +49,8 @@ struct PathValuesTests {
     @Test("A value of another object is found, carried or computed", arguments: ["ZHEADING", "ZPAGES"])
     func otherValueIsFound(column: String) throws {
         try library.change(library.destination, "UPDATE ZBOOK SET \(column) = 'Ada' WHERE Z_PK = 5")
-        let expected = VerificationReport.Difference(
-            check: "rows", entity: "Book", count: 1, example: "ZBOOK Z_PK 5 \(column)")
+        let expected = VerificationSummary.Difference(
+            check: .rows, entity: "Book", count: 1, example: "ZBOOK Z_PK 5 \(column)")
         #expect(try differences() == [expected])
     }
 

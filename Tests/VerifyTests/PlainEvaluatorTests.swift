@@ -268,3 +268,12 @@ struct PlainEvaluatorTests {
         #expect(try PlainConversion.stored(value, as: type) == expected)
     }
 }
+
+/// The sources of these tests hold their values in memory, without look-ups and mostly without long texts.
+extension PlainObjectSource {
+    func longText(of attribute: String, in object: PlainObject) throws -> PlainText? { nil }
+
+    func eachObject(
+        of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
+    ) throws -> Bool { false }
+}

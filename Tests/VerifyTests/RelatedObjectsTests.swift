@@ -15,7 +15,7 @@ import Testing
 /// posts over many parts.
 @Suite("Related objects in parts")
 struct RelatedObjectsTests {
-    typealias Difference = VerificationReport.Difference
+    typealias Difference = VerificationSummary.Difference
 
     private let folder: TemporaryFolder
     private let step: ResolvedStep
@@ -171,7 +171,7 @@ struct RelatedObjectsTests {
 
     private func verify(
         jobs: Int, key: String? = nil, stop: StopRequest = StopRequest(), trace: TraceHook? = nil
-    ) throws -> VerificationReport {
+    ) throws -> VerificationSummary {
         var verification = Verification(
             mode: .full, step: step, sourcePath: source, isSourcePrivate: false, destinationPath: destination,
             workFolder: folder.path, counts: nil, now: 700_000_000.5, trace: trace, stop: stop)
@@ -196,7 +196,7 @@ struct RelatedObjectsTests {
         var what: String
         var sql: String
         /// The differences that must be among those found: check, entity, count.
-        var found: [(check: String, entity: String, count: Int64)]
+        var found: [(check: VerificationCheck, entity: String, count: Int64)]
         var testDescription: String { what }
     }
 
@@ -216,45 +216,45 @@ struct RelatedObjectsTests {
         return [
             Damage(
                 what: "\(name): exchanged at both sides", sql: exchange(entity, column),
-                found: [("relationships", name, 4)]),
+                found: [(.relationships, name, 4)]),
             Damage(
                 what: "\(name): another post at one side",
                 sql: "UPDATE \(table) SET ZPOST = \(post(50)) WHERE ZPOST = \(post(10))",
-                found: [("relationships", name, 1), ("references", name, 1), ("references", "Post", 1)]),
+                found: [(.relationships, name, 1), (.references, name, 1), (.references, "Post", 1)]),
             Damage(
                 what: "\(name): another one in the post's row",
                 sql: "UPDATE ZPOST SET \(column) = (SELECT \(column) FROM ZPOST WHERE Z_PK = \(post(50))) "
                     + "WHERE Z_PK = \(post(10))",
-                found: [("relationships", name, 1), ("references", name, 1), ("references", "Post", 1)]),
+                found: [(.relationships, name, 1), (.references, name, 1), (.references, "Post", 1)]),
             Damage(
                 what: "\(name): lost in the new row", sql: "UPDATE \(table) SET ZPOST = NULL WHERE ZPOST = \(post(10))",
-                found: [("relationships", name, 1), ("references", "Post", 1)]),
+                found: [(.relationships, name, 1), (.references, "Post", 1)]),
             Damage(
                 what: "\(name): lost in the post's row",
                 sql: "UPDATE ZPOST SET \(column) = NULL WHERE Z_PK = \(post(10))",
-                found: [("relationships", name, 1), ("references", name, 1)]),
+                found: [(.relationships, name, 1), (.references, name, 1)]),
             Damage(
                 what: "\(name): lost at both sides",
                 sql: "UPDATE ZPOST SET \(column) = NULL WHERE Z_PK = \(post(10)); "
                     + "UPDATE \(table) SET ZPOST = NULL WHERE ZPOST = \(post(10))",
-                found: [("relationships", name, 2)]),
+                found: [(.relationships, name, 2)]),
             Damage(
                 what: "\(name): the row is missing, and the post's key with it",
                 sql: "DELETE FROM \(table) WHERE ZPOST = \(post(10)); "
                     + "UPDATE ZPOST SET \(column) = NULL WHERE Z_PK = \(post(10))",
-                found: [("rows", name, 1), ("relationships", name, 2)]),
+                found: [(.rows, name, 1), (.relationships, name, 2)]),
             Damage(
                 what: "\(name): a link of a post that was left out",
                 sql: "UPDATE \(table) SET ZPOST = \(post(3)) "
                     + "WHERE Z_PK = (SELECT min(Z_PK) FROM \(table) WHERE ZPOST IS NULL)",
-                found: [("references", name, 1), ("relationships", name, 1)]),
+                found: [(.references, name, 1), (.relationships, name, 1)]),
             Damage(
                 what: "\(name): the post is missing", sql: "DELETE FROM ZPOST WHERE Z_PK = \(post(10))",
-                found: [("rows", "Post", 1), ("references", name, 1), ("relationships", name, 1)]),
+                found: [(.rows, "Post", 1), (.references, name, 1), (.relationships, name, 1)]),
             Damage(
                 what: "\(name): text instead of a key",
                 sql: "UPDATE \(table) SET ZPOST = 'x' WHERE ZPOST = \(post(10))",
-                found: [("references", name, 1), ("references", "Post", 1), ("relationships", name, 1)]),
+                found: [(.references, name, 1), (.references, "Post", 1), (.relationships, name, 1)]),
         ]
     }
 
@@ -263,37 +263,37 @@ struct RelatedObjectsTests {
         + damages(of: "LABEL", "ZLABEL", "Label") + [
             Damage(
                 what: "A wrong value of a new object", sql: "UPDATE ZCOLOR SET ZNAME = 'x' WHERE Z_PK IN (11, 51)",
-                found: [("rows", "Color", 2)]),
+                found: [(.rows, "Color", 2)]),
             Damage(
                 what: "A new object too many, with a key",
                 sql: "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZPOST) VALUES (500, 5, 1, \(post(10)))",
-                found: [("rows", "Note", 1), ("relationships", "Note", 1)]),
+                found: [(.rows, "Note", 1), (.relationships, "Note", 1)]),
             Damage(
                 what: "Another post's note", sql: "UPDATE ZNOTE SET ZPOST = \(post(50)) WHERE Z_PK = 21",
-                found: [("relationships", "Note", 1)]),
+                found: [(.relationships, "Note", 1)]),
             Damage(
                 what: "A note without its post", sql: "UPDATE ZNOTE SET ZPOST = NULL WHERE Z_PK = 21",
-                found: [("relationships", "Note", 1)]),
+                found: [(.relationships, "Note", 1)]),
             Damage(
                 what: "The second kind", sql: "UPDATE ZPOST SET ZKIND = ZKIND + 1 WHERE Z_PK = \(post(10))",
-                found: [("relationships", "Post", 1)]),
+                found: [(.relationships, "Post", 1)]),
             Damage(
                 what: "A post without its kind", sql: "UPDATE ZPOST SET ZKIND = NULL WHERE Z_PK = \(post(59))",
-                found: [("relationships", "Post", 1)]),
+                found: [(.relationships, "Post", 1)]),
             Damage(
                 what: "A topic less", sql: "DELETE FROM Z_6TOPICS WHERE Z_6POSTS = \(post(10)) AND Z_7TOPICS = 22",
-                found: [("relationships", "Post", 1)]),
+                found: [(.relationships, "Post", 1)]),
             Damage(
                 what: "A topic more", sql: "INSERT INTO Z_6TOPICS (Z_6POSTS, Z_7TOPICS) VALUES (\(post(10)), 23)",
-                found: [("relationships", "Post", 1)]),
+                found: [(.relationships, "Post", 1)]),
             Damage(
                 what: "A topic of the last post, before its own",
                 sql: "INSERT INTO Z_6TOPICS (Z_6POSTS, Z_7TOPICS) VALUES (\(post(59)), 1)",
-                found: [("relationships", "Post", 1)]),
+                found: [(.relationships, "Post", 1)]),
             Damage(
                 what: "Topics exchanged",
                 sql: "UPDATE Z_6TOPICS SET Z_7TOPICS = iif(Z_7TOPICS = 21, 101, 21) WHERE Z_7TOPICS IN (21, 101)",
-                found: [("relationships", "Post", 4)]),
+                found: [(.relationships, "Post", 4)]),
         ]
 
     @Test("A damage is found, equally for any number of jobs", arguments: damages)
@@ -317,7 +317,7 @@ struct RelatedObjectsTests {
         let damage = try #require(Self.comparedByPair[number])
         try change(destination, damage.sql)
         let whole = try verify(jobs: 2).differences
-        var resumed: VerificationReport?
+        var resumed: VerificationSummary?
         // After a few units in one case, after more in the others.
         let budget: UInt64 = number == 2 ? 4_000_000 : 40_000_000
         for _ in 0..<2_000 where resumed == nil {
@@ -357,6 +357,6 @@ struct RelatedObjectsTests {
             UPDATE ZCARD SET ZPOST = NULL WHERE ZPOST = \(Self.post(20));
             """)
         let found = try verify(jobs: 2).differences
-        #expect(found.contains { $0.check == "relationships" && $0.entity == "Card" && $0.count == 2 }, "\(found)")
+        #expect(found.contains { $0.check == .relationships && $0.entity == "Card" && $0.count == 2 }, "\(found)")
     }
 }

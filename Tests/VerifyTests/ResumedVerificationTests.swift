@@ -35,9 +35,9 @@ struct ResumedVerificationTests {
     func goesOn(_ jobs: Int) throws {
         let library = try library()
         let whole = try verification(library, key: nil, jobs: 1).run()
-        #expect(whole.differences.contains { $0.check == "rows" && $0.entity == "Book" && $0.count == 6 })
+        #expect(whole.differences.contains { $0.check == .rows && $0.entity == "Book" && $0.count == 6 })
         var calls = 0
-        var report: VerificationReport?
+        var report: VerificationSummary?
         while report == nil {
             calls += 1
             try #require(calls < 500)
@@ -62,7 +62,7 @@ struct ResumedVerificationTests {
         }
         if isWritten { try library.change(library.destination, "UPDATE ZBOOK SET ZHEADING = 'x' WHERE Z_PK = 200") }
         let report = try verification(library, key: isWritten ? "run" : "another", jobs: 2).run()
-        let rows = report.differences.first { $0.check == "rows" && $0.entity == "Book" }
+        let rows = report.differences.first { $0.check == .rows && $0.entity == "Book" }
         #expect(rows?.count == (isWritten ? 7 : 6))
     }
 }

@@ -134,7 +134,7 @@ struct UniqueClaimsTests {
         return verification
     }
 
-    private func differences(_ limit: Int?) throws -> [VerificationReport.Difference] {
+    private func differences(_ limit: Int?) throws -> [VerificationSummary.Difference] {
         try verification(limit).run().differences
     }
 
@@ -158,7 +158,7 @@ struct UniqueClaimsTests {
         if !isSound { try damage("UPDATE ZAUTHOR SET ZNAME = 'Nemo' WHERE Z_PK = \(firstMade + 100)") }
         let whole = try verification(1).run()
         var calls = 0
-        var report: VerificationReport?
+        var report: VerificationSummary?
         while report == nil {
             calls += 1
             try #require(calls < 500)
@@ -196,7 +196,7 @@ struct UniqueClaimsTests {
             UPDATE ZAUTHOR SET ZNAME = (SELECT n FROM n WHERE k = \(firstMade + 3)) WHERE Z_PK = \(firstMade + 9);
             """)
         let found = try differences(limit)
-        #expect(found.map(\.check) == ["rows"] && found.first?.count == 2)
+        #expect(found.map(\.check) == [.rows] && found.first?.count == 2)
         #expect(found.first?.example == "ZAUTHOR Z_PK \(firstMade + 3) ZNAME")
     }
 
@@ -210,7 +210,7 @@ struct UniqueClaimsTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = \(last + 1) WHERE Z_NAME = 'Author';
             """)
         let found = try differences(limit)
-        #expect(found.map(\.check) == ["counts", "rows"])
+        #expect(found.map(\.check) == [.counts, .rows])
         #expect(found.last?.example == "ZAUTHOR Z_PK \(last + 1)" && found.last?.count == 1)
     }
 
@@ -226,8 +226,8 @@ struct UniqueClaimsTests {
     func findsMissing(limit: Int?) throws {
         try damage("DELETE FROM ZAUTHOR WHERE Z_PK = \(firstMade + 7)")
         let found = try differences(limit)
-        #expect(found.contains { $0.check == "rows" && $0.example == "ZAUTHOR Z_PK \(firstMade + 7)" && $0.count == 1 })
-        #expect(Set(found.map(\.check)).isSubset(of: ["counts", "rows", "references", "relationships"]))
+        #expect(found.contains { $0.check == .rows && $0.example == "ZAUTHOR Z_PK \(firstMade + 7)" && $0.count == 1 })
+        #expect(Set(found.map(\.check)).isSubset(of: [.counts, .rows, .references, .relationships]))
     }
 
     @Test("A book with another author is reported", arguments: limits)
@@ -238,7 +238,7 @@ struct UniqueClaimsTests {
             try damage(
                 "UPDATE ZBOOK SET ZAUTHOR = \(author == firstMade ? firstMade + 1 : firstMade) WHERE Z_PK = \(book)")
             let found = try differences(limit)
-            #expect(found.map(\.check) == ["relationships"] && found.map(\.entity) == ["Book"])
+            #expect(found.map(\.check) == [.relationships] && found.map(\.entity) == ["Book"])
             try damage("UPDATE ZBOOK SET ZAUTHOR = \(author) WHERE Z_PK = \(book)")
         }
         #expect(try differences(limit) == [])

@@ -151,7 +151,7 @@ struct KeyedArchiveReader: FuzzReader {
         left -= 1
         guard left > 0 else { return }
         _ = (try object.className, try object.text, object.integer, object.real, object.flag)
-        _ = (try object.data, try object.date, try object.isNull, try object.keys)
+        _ = (try object.data, try object.date, try object.isNull)
         for (key, value) in try object.entries ?? [] {
             try walk(key, &left)
             try walk(value, &left)

@@ -19,8 +19,8 @@ struct InPlaceStep: StepWork {
     /// Whether the step changes a copy; always true for the first step.
     let isCopied: Bool
     let sourceGuard: SourceGuard
-    /// Whether the destination gets the store's journal mode; the destination of a copy step has a rollback journal.
-    let keepsJournalMode: Bool
+    /// Whether the destination gets the store's WAL mode; the destination of a copy step has a rollback journal.
+    let keepsLog: Bool
     let folder: String
     let files: FileLayer
     let options: EngineOptions
@@ -102,17 +102,12 @@ struct InPlaceStep: StepWork {
             if !isCopied, try !connection.checkpoint("TRUNCATE") {
                 throw FerryError(.internalError, "\(destinationPath) could not be checkpointed from its -wal.")
             }
-            try connection.setJournalMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE")
+            try connection.setJournalMode(keepsLog ? "WAL" : "DELETE")
         }
         // The rollback journal, if any, is empty.
         try StoreFileNames(destinationPath).removeSides(files: files)
         // SQLite would read a `-wal` that reappears after a power cut as a part of the destination.
         try files.syncFolder(folder)
-    }
-
-    private func storeUsesLog() throws -> Bool {
-        let start = try sourceGuard.connection.rawBytes(count: DatabaseHeader.byteCount, at: 0)
-        return DatabaseHeader(start)?.usesWriteAheadLog == true
     }
 }
 

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
@@ -26,6 +27,15 @@ final class ProgramInPlace {
         // The parts of a step through many versions hold some MiB.
         if whole != nil { step.parts = [] }
         return try result.get().program
+    }
+
+    /// The program, or the refusal of the step in place.
+    func attempt() throws -> Result<StepProgram, FerryError> {
+        do {
+            return .success(try program())
+        } catch let error as FerryError where error.code.consequence == .refused {
+            return .failure(error)
+        }
     }
 
     /// The program found, if it is the one that runs; nil if none was planned.

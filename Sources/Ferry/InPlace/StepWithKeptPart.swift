@@ -28,7 +28,7 @@ struct StepWithKeptPart: StepWork {
     func run() throws -> StepReport {
         var filling = filling
         let source = try previous.map { try Connection(path: $0, mode: .immutable) } ?? sourceGuard.connection
-        filling.closing = try PartInPlace.closing(of: part, on: source, dropping: options.dropping)
+        filling.closing = try InPlacePlanning(part, on: source, dropping: options.dropping).closing()
         if try !files.exists(destinationPath) {
             try PageCopy(folder: folder, destination: destinationPath, files: files)
                 .run(ofStepAfter: previous, sourceGuard, options)
@@ -43,7 +43,8 @@ struct StepWithKeptPart: StepWork {
             inPlace: destinationPath, memory: options.memory, vfs: options.vfs, trace: options.trace)
         guard try StoreMetadata.read(from: connection).hashes != step.resolved.destination.hashes else { return }
         try connection.setJournalMode("TRUNCATE")
-        try PartInPlace.run(part, on: connection, options: options)
+        // Verification looks at the whole step.
+        try InPlaceRun.run([part], on: connection, options: options, checks: { _ in { _, _ in } })
     }
 
     func finish() throws { try filling.finish() }

@@ -23,18 +23,14 @@ struct Adoption {
                 let count = try leftover.count(on: connection), count > 0
             else { continue }
             let values = count.counting(leftover.kind == .table ? "row" : "value")
-            if let obstacle = take(place) {
-                warnings.append(
-                    FerryWarning(
-                        .notAdopted, "\(leftover.name), with \(values), is not taken over: \(obstacle).",
-                        about: .init(entity: place.entity, property: place.property)))
-            } else {
-                warnings.append(
-                    FerryWarning(
-                        .adopted,
-                        "\(leftover.name), left by an unfinished attempt, becomes \(place.name) with \(values), as "
-                            + "requested.", about: .init(entity: place.entity, property: place.property)))
-            }
+            let obstacle = take(place)
+            let result =
+                obstacle.map { ", with \(values), is not taken over: \($0)." }
+                ?? ", left by an unfinished attempt, becomes \(place.name) with \(values), as requested."
+            warnings.append(
+                FerryWarning(
+                    obstacle == nil ? .adopted : .notAdopted, leftover.name + result,
+                    about: .init(entity: place.entity, property: place.property)))
         }
     }
 
@@ -73,10 +69,6 @@ private struct AdoptedPlace {
 
     var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
-    private init(_ entity: String, _ property: String?, _ what: What) {
-        (self.entity, self.property, self.what) = (entity, property, what)
-    }
-
     /// Nil if the new version has no table or column of that name.
     init?(of leftover: Leftover, _ old: StoreLayout, _ new: StoreLayout) {
         let entities = old.model.sortedEntityNames.filter { old.table(of: $0)?.name == leftover.table }
@@ -85,11 +77,12 @@ private struct AdoptedPlace {
         guard let property = place.property, let (entity, heir) = heirs.first(where: { $0.heir.name == place.entity })
         else {
             let name = place.property.map { "the relationship \(place.entity).\($0)" } ?? "the entity \(place.entity)"
-            self.init(place.entity, place.property, .obstacle("the store's version does not have \(name)"))
+            (self.entity, self.property) = (place.entity, place.property)
+            self.what = .obstacle("the store's version does not have \(name)")
             return
         }
         let column = old.table(of: entity)?.columns.first { $0.name == leftover.part }
-        let what: What =
+        what =
             if let attribute = heir.attributes.first(where: { $0.name == property }) {
                 Self.attribute(attribute, entity, heir, column, old, new)
             } else if let relationship = heir.relationships.first(where: { $0.name == property }) {
@@ -97,7 +90,7 @@ private struct AdoptedPlace {
             } else {
                 .obstacle("\(property) is inherited, or an element of a composite attribute")
             }
-        self.init(entity, property, what)
+        (self.entity, self.property) = (entity, property)
     }
 
     private static func attribute(

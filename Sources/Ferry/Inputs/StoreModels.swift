@@ -70,7 +70,6 @@ extension ModelCatalog {
     /// Reads the versions of models and stores.
     package init(models: [ModelSource], files: FileLayer = FileLayer()) throws(FerryError) {
         try self.init(
-            places: models.map { ModelPlace(path: $0.path, name: $0.name) }, files: files,
-            readStore: StoreModels.reader(files: files))
+            places: models.map { ($0.path, $0.name) }, files: files, readStore: StoreModels.reader(files: files))
     }
 }

@@ -112,8 +112,10 @@ public struct Configuration: Sendable {
     public var now: @Sendable () -> Date = { Date() }
     /// Receives every statement and file operation.
     public var trace: TraceHook?
-    /// Nil for a migration; else the place that is rehearsed.
-    package var rehearsal: Rehearsal?
+    /// Whether a rehearsal, in a folder of Ferry's own, tries a migration in place; nil for a migration.
+    ///
+    /// A rehearsal to a new store copies a store of the target version.
+    package var rehearsesInPlace: Bool?
     package var thresholds = Thresholds()
 
     /// The settings of `ferry migrate`, but for the losses that it refuses.

@@ -1,4 +1,4 @@
-internal import FerryBase
+public import FerryBase
 internal import Foundation
 
 // Sentences for `print` and logs; a report's properties say all of it. No description has a value of a row.

@@ -224,32 +224,6 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     }
 }
 
-/// The scope and the result of a verification.
-public struct VerificationSummary: Sendable, Hashable, Codable {
-    public var mode = VerifyMode.none
-    /// Whether the checks ran inside the transaction of a migration in place, before COMMIT.
-    ///
-    /// No later check could compare with the old store, which is gone after COMMIT.
-    public var isBeforeCommit = false
-    /// Rows compared; before COMMIT, rows counted.
-    public var checked: Int64 = 0
-    /// Values that cannot be recomputed: a policy's code made them, or only Core Data derives them.
-    public var notRecomputed: Int64 = 0
-    public var differences: [Difference] = []
-    /// Tables, views, triggers and indexes that are neither Core Data's nor the source's, as `trigger name`.
-    ///
-    /// Of a store alone, those that are not Core Data's. Nil if they were not looked for.
-    public var added: [String]?
-
-    /// One kind of difference; the example is a location (table and key), never a value.
-    public struct Difference: Sendable, Hashable, Codable {
-        public var check: VerificationCheck
-        public var entity: String?
-        public var count: Int64
-        public var example: String?
-    }
-}
-
 /// The cause of `FerryError.Code.verificationFailed`: all differences.
 public struct VerificationDifferences: Error, Sendable {
     public var summary: VerificationSummary

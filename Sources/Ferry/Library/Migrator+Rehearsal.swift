@@ -34,7 +34,7 @@ extension Migrator {
         }
         var rehearsed = configuration
         rehearsed.recovers = false
-        rehearsed.rehearsal = configuration.output == nil ? .inPlace : .toOutput
+        rehearsed.rehearsesInPlace = configuration.output == nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)
         var migration: MigrationReport?

@@ -132,7 +132,7 @@ public struct StoreFiles: Sendable {
             // The log of runs may name the version.
             let version = try RunLog(beside: path, files: files).migration(to: opened.metadata.hashes)?.to
             return try snapshots.create(
-                opened, knownAs: version, clones ? .clone : .archive(level: level), stop: stop, progress: onProgress)
+                opened, knownAs: version, level: clones ? nil : level, stop: stop, progress: onProgress)
         }
         return SnapshotEntry(snapshot, verified: true)
     }

@@ -1,11 +1,4 @@
 extension Configuration {
-    /// The migration that a rehearsal tries in a folder of Ferry's own.
-    package enum Rehearsal: Sendable {
-        case inPlace
-        /// A migration to a new store: a store of the target version is copied.
-        case toOutput
-    }
-
     /// The sizes and times at which Ferry takes another way; the same for every user, and others in tests.
     package struct Thresholds: Sendable {
         /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a

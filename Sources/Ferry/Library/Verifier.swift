@@ -61,7 +61,7 @@ public struct Verifier: Sendable {
                     isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder)
                 verification.isThorough = options.checksIntegrity
                 (verification.jobs, verification.progress, verification.stop) = (options.jobs, onProgress, stop)
-                return VerificationSummary(try verification.run())
+                return try verification.run()
             }
             summary.added = try objects(besideModelOf: version, in: opened)
             let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
@@ -110,7 +110,7 @@ public struct Verifier: Sendable {
                     verification.isThorough = options.checksIntegrity
                     verification.jobs = options.jobs
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
-                    var summary = VerificationSummary(try verification.run())
+                    var summary = try verification.run()
                     let before = Set(try objects(besideModelOf: step.resolved.source, in: old))
                     summary.added = try objects(besideModelOf: step.resolved.destination, in: new)
                         .filter { !before.contains($0) }
@@ -150,7 +150,7 @@ public struct Verifier: Sendable {
         let catalog = try StoreCatalog(connection)
         let layout = try StoreLayout.actual(for: version.model, on: connection)
         let unknown = StoreObjects(catalog, layout: layout).unknownObjects
-        let types = Dictionary(catalog.others.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let types = Dictionary(first: catalog.others.map { ($0.name, $0.type) })
         let tables = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
         // The names of Core Data's own begin with the table's, or with Z_.
         let indexes = catalog.indexes.filter {
@@ -264,72 +264,4 @@ public struct Verifier: Sendable {
         let place = FileManager.default.temporaryDirectory.filePath
         return try files.withWorkFolder(named: "ferry-verify", in: place, body)
     }
-}
-
-extension VerificationSummary {
-    /// The public summary of a report of `FerryVerify`.
-    init(_ report: VerificationReport) {
-        self.init(mode: .full)
-        checked = report.checked
-        notRecomputed = report.notRecomputed
-        differences = report.differences.map {
-            .init(check: VerificationCheck(rawValue: $0.check), entity: $0.entity, count: $0.count, example: $0.example)
-        }
-    }
-}
-
-/// A rule that holds for a store; a later version may add more.
-public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public var description: String { rawValue }
-
-    /// Tables, columns, indexes and triggers are those of the model.
-    public static let schema = Self(rawValue: "schema")
-    /// Metadata are those of the new version, and keep the store's own entries.
-    public static let metadata = Self(rawValue: "metadata")
-    /// Values that an app has set in the header of its store are unchanged.
-    public static let header = Self(rawValue: "header")
-    /// SQLite's own check of the file.
-    public static let integrity = Self(rawValue: "integrity")
-    /// Every index has an entry for each row, in its place, and no other.
-    public static let indexes = Self(rawValue: "indexes")
-    /// The recorded highest key is not below a key in use.
-    ///
-    /// `Z_MAX`
-    public static let keys = Self(rawValue: "keys")
-    /// The counts of the run balance.
-    public static let counts = Self(rawValue: "counts")
-    /// Every row is of an entity of its table.
-    ///
-    /// `Z_ENT`
-    public static let entityNumbers = Self(rawValue: "entityNumbers")
-    /// Every foreign key refers to a row of a fitting entity.
-    public static let references = Self(rawValue: "references")
-    /// Mandatory and unique values, and the minimum and maximum counts of relationships.
-    public static let constraints = Self(rawValue: "constraints")
-    /// Values and triggers of derived attributes.
-    public static let derivedAttributes = Self(rawValue: "derivedAttributes")
-    /// R-Trees are as the model requires, with the right entries.
-    public static let rTrees = Self(rawValue: "rTrees")
-    /// Every value outside the database has its file.
-    public static let externalFiles = Self(rawValue: "externalFiles")
-    /// External files have, byte for byte, the contents from before the migration.
-    public static let externalContents = Self(rawValue: "externalContents")
-    /// No two values name one external file unless they did before.
-    public static let sharedFiles = Self(rawValue: "sharedFiles")
-    /// An app's own tables and objects, and persistent history, are carried over.
-    public static let carriedObjects = Self(rawValue: "carriedObjects")
-    /// Every value is the result of the mapping models.
-    public static let rows = Self(rawValue: "rows")
-    /// Every relationship is the result of the mapping models, positions included.
-    public static let relationships = Self(rawValue: "relationships")
-    /// Every link of the source whose objects both live on is there, or was told as a loss.
-    public static let links = Self(rawValue: "links")
-
-    public static let all: [Self] = [
-        schema, metadata, header, integrity, indexes, keys, counts, entityNumbers, references, constraints,
-        derivedAttributes, rTrees, externalFiles, externalContents, sharedFiles, carriedObjects, rows, relationships,
-        links,
-    ]
 }

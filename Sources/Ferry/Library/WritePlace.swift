@@ -168,7 +168,7 @@ package struct WritePlace: Sendable {
 extension Configuration {
     /// Checks every path that a migration writes to, before it writes anything.
     func checkPlaces(of place: RunPlace, files: FileLayer) throws(FerryError) {
-        guard rehearsal == nil else { return }
+        guard rehearsesInPlace == nil else { return }
         try WritePlace.checkStoreName(place.result)
         if let output = place.output {
             try WritePlace(beside: [place.store], files: files).check(output, endings: [])

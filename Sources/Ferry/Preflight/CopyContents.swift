@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -78,8 +79,7 @@ extension StoreContents {
 extension RunWork.Step {
     /// Gives the passes of a copy step the widths of the rows that they read.
     mutating func setWidths(of step: StepPlan, _ contents: StoreContents, _ source: StoreLayout) {
-        let byName = Dictionary(
-            step.resolved.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(first: step.resolved.entityMappings.map { ($0.name, $0) })
         for index in mappings.indices {
             guard let mapping = byName[mappings[index].name], let table = source.table(of: mapping.source),
                 let known = contents.tables[table.name.uppercased()], known.count > 0

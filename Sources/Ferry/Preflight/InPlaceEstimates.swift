@@ -75,14 +75,9 @@ struct InPlaceEstimates {
 
     /// Whether the statements of the first step are known as they will run.
     private func isWhole() throws -> Bool {
-        guard let inPlace = planned.inPlace else { return false }
-        do {
-            _ = try inPlace.program()
-            return inPlace.whole != nil
-        } catch let error as FerryError where error.code.consequence == .refused {
-            // Preflight reports the reason.
-            return false
-        }
+        // Preflight reports the reason of a refusal.
+        _ = try planned.inPlace?.attempt()
+        return planned.inPlace?.whole != nil
     }
 
     private func program(

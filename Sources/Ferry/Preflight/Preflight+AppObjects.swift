@@ -60,11 +60,9 @@ extension Preflight {
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
-            do {
-                let program = try inPlace.program()
-                return (try refusalsOfLaterCopy(), program)
-            } catch let error as FerryError where error.code.consequence == .refused {
-                return ([error], nil)
+            switch try inPlace.attempt() {
+            case .success(let program): return (try refusalsOfLaterCopy(), program)
+            case .failure(let refusal): return ([refusal], nil)
             }
         }
         let mirroring = try appObjects.mirroringRefusal(of: step.resolved, layout, on: connection)

@@ -16,19 +16,17 @@ extension Preflight {
         guard !isInPlace, let walk = planned.walk else { return }
         let options = EngineOptions(limitsOf: configuration)
         let most = options.wholeValueBytes + options.valueBytes
-        for (table, longest) in walk.longestRows.sorted(by: { $0.key < $1.key }) where longest.bytes > most {
-            let sizes = try textSizes(in: table, row: longest.key)
+        for table in layout.tables.values.sorted(by: { $0.name < $1.name }) {
+            guard let longest = walk.longestRows[table.name], longest.bytes > most else { continue }
+            let (number, sizes) = try texts(in: table, row: longest.key)
             for mapping in step.resolved.entityMappings
-            where mapping.readsEveryObject && layout.table(of: mapping.source)?.name == table {
-                let copied = mapping.attributes.reduce(0) { sum, attribute in
-                    guard case .keyPath(.variable("source"), let steps)? = attribute.expression, steps.count == 1,
-                        case .key(let name) = steps[0], let column = layout.column(of: name, in: mapping.source)
-                    else { return sum }
-                    return sum + sizes[column.name, default: 0]
-                }
-                guard copied > most, try number(in: table, row: longest.key) == layout.number(of: mapping.source) else {
-                    continue
-                }
+            where mapping.readsEveryObject && layout.table(of: mapping.source)?.name == table.name
+                && layout.number(of: mapping.source) == number
+            {
+                let names = mapping.attributes.compactMap { $0.expression?.sourceKey }
+                let columns = names.compactMap { layout.column(of: $0, in: mapping.source)?.name }
+                let copied = columns.reduce(0) { $0 + sizes[$1, default: 0] }
+                guard copied > most else { continue }
                 refusals.append(
                     FerryError(
                         valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
@@ -38,24 +36,20 @@ extension Preflight {
         }
     }
 
-    private func number(in table: String, row: Int64) throws -> Int64? {
-        try connection.value(
-            "SELECT Z_ENT FROM \(Connection.quoted(table)) WHERE Z_PK = ?", [.integer(row)])?.integer
-    }
-
-    /// The bytes of the texts in a row of an entity's table, by column.
-    private func textSizes(in table: String, row: Int64) throws -> [String: Int] {
-        let columns = layout.entityNumbers.keys.filter { layout.table(of: $0)?.name == table }.sorted().first
-            .flatMap { layout.table(of: $0)?.columns.map(\.name) }
-        guard let columns, !columns.isEmpty else { return [:] }
-        let types = columns.map { "typeof(\(Connection.quoted($0)))" }.joined(separator: ", ")
-        let found = try connection.rows(
-            "SELECT \(types) FROM \(Connection.quoted(table)) WHERE Z_PK = ?", [.integer(row)])
+    /// The number of a row's entity, and the bytes of the row's texts by column.
+    private func texts(in table: EntityTable, row: Int64) throws -> (number: Int64?, sizes: [String: Int]) {
+        let columns = table.columns.map(\.name)
+        let types = ["Z_ENT"] + columns.map { "typeof(\(Connection.quoted($0)))" }
+        let found =
+            try connection.rows(
+                "SELECT \(types.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_PK = ?",
+                [.integer(row)]
+            ).first ?? []
         var sizes: [String: Int] = [:]
-        for (column, type) in zip(columns, found.first ?? []) where type.text == "text" {
-            sizes[column] = try BlobHandle(column, of: table, row: row, schema: "main", on: connection).count
+        for (column, type) in zip(columns, found.dropFirst()) where type.text == "text" {
+            sizes[column] = try BlobHandle(column, of: table.name, row: row, schema: "main", on: connection).count
         }
-        return sizes
+        return (found.first?.integer, sizes)
     }
 }
 

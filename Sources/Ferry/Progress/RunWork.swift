@@ -49,9 +49,7 @@ package struct RunWork: Sendable {
 
         init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
             (self.phase, self.step, self.others, self.parts) = (phase, step, others, parts)
-            places = Dictionary(
-                parts.enumerated().flatMap { place, part in part.names.map { ($0, place) } },
-                uniquingKeysWith: { first, _ in first })
+            places = Dictionary(first: parts.enumerated().flatMap { place, part in part.names.map { ($0, place) } })
         }
 
         package var seconds: Double { parts.reduce(0) { $0 + $1.seconds } }

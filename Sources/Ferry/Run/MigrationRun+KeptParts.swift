@@ -27,7 +27,7 @@ extension MigrationRun {
             return "the store has tables or columns of earlier versions, which a new store does not have"
         }
         do {
-            _ = try PartInPlace.closing(of: part, on: connection, dropping: configuration.dropping)
+            _ = try InPlacePlanning(part, on: connection, dropping: configuration.dropping).closing()
         } catch let error as FerryError where error.code.consequence == .refused {
             return error.message
         }

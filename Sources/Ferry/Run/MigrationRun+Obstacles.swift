@@ -17,13 +17,13 @@ extension MigrationRun {
         guard !mapped.isEmpty else { return nil }
         var written: Set<String>?
         if let first = plan.steps.first, first.mode == .inPlace, !first.isInferred, let inPlace {
-            do {
-                let moves = try inPlace.program().moves
+            switch try inPlace.attempt() {
+            case .success(let program):
+                let moves = program.moves
                 let names = moves.continued.filter { moves.touched.contains($0.key) }.values
                 // The tables that later steps write are not known yet.
                 if mapped.count == 1 { written = Set(names) }
-            } catch let error as FerryError where error.code.consequence == .refused {
-                return error.message
+            case .failure(let refusal): return refusal.message
             }
         }
         return try longRow(in: written, layout, walk)
@@ -44,12 +44,8 @@ extension MigrationRun {
     }
 
     private func writesRows(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Bool {
-        guard plan.steps.count == 1, let inPlace else { return true }
-        do {
-            return try !inPlace.program().moves.touched.isEmpty
-        } catch let error as FerryError where error.code.consequence == .refused {
-            return true
-        }
+        guard plan.steps.count == 1, case .success(let program)? = try inPlace?.attempt() else { return true }
+        return !program.moves.touched.isEmpty
     }
 
     /// The reason why a row is too long to be written anew in place: SQLite holds it whole in memory.

@@ -14,9 +14,7 @@ extension MigrationRun {
             chunkSize: configuration.chunkSize, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
         options.chunkBytes = configuration.chunkBytes
-        let (seconds, attoseconds) = configuration.chunkTime.components
-        options.chunkNanoseconds =
-            UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+        options.chunkNanoseconds = configuration.chunkTime.clampedNanoseconds
         options.memoryLimit = configuration.memoryLimit
         options.memoryHeld = held
         options.damaged = configuration.damaged

@@ -121,7 +121,7 @@ extension MigrationRun {
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
         // Elsewhere either all counts are exact, or none is taken for it.
         let isMixed = if case .exactly = counting { true } else { false }
-        let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.entity)) : []
+        let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.name)) : []
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
         var inPlace = programInPlace(of: plan, on: store)
@@ -193,16 +193,13 @@ extension MigrationRun {
     /// Whether a plan is one step in place that writes no row and has no requirements on rows.
     private func writesNoRow(_ planned: Planned) throws -> Bool {
         let plan = planned.plan
-        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let inPlace = planned.inPlace,
-            let step = plan.steps.first, step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
-            step.needsUniqueValues.isEmpty, step.needsValues.isEmpty
+        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let step = plan.steps.first,
+            step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
+            step.needsUniqueValues.isEmpty, step.needsValues.isEmpty,
+            // The plan with counted rows reports the reason of a refusal.
+            case .success(let program)? = try planned.inPlace?.attempt()
         else { return false }
-        do {
-            return try inPlace.program().moves.touched.isEmpty
-        } catch is FerryError {
-            // The plan with counted rows reports the reason.
-            return false
-        }
+        return program.moves.touched.isEmpty
     }
 
     /// Selects the models and mapping models that fit the store.
@@ -241,7 +238,7 @@ extension MigrationRun {
 }
 
 extension StoreInspection {
-    var rowsOfEntities: [String: Int64] { Dictionary(entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +) }
+    var rowsOfEntities: [String: Int64] { Dictionary(entities.map { ($0.name, $0.rows ?? 0) }, uniquingKeysWith: +) }
 }
 
 extension Configuration {

@@ -156,6 +156,6 @@ extension MigrationPlan {
     fileprivate var fingerprints: [String: String] {
         let singles = steps.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
         let models = singles.flatMap(\.resolved.mappingModels).filter { !$0.isInferred }
-        return Dictionary(models.map { ($0.name, $0.fingerprint.hexadecimal) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(first: models.map { ($0.name, $0.fingerprint.hexadecimal) })
     }
 }

@@ -53,7 +53,7 @@ extension MigrationRun {
                 let name = fitting.catalog.displayName(of: version)
                 _ = try StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
                     .create(
-                        store, version: name, rows: [:], snapshotForm, stop: stop, progress: nil)
+                        store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil)
             }
             let before = try sourceGuard.fingerprint()
             let connection = try sourceGuard.handOver()

@@ -55,14 +55,8 @@ extension MigrationRun {
 extension StopRequest {
     /// The stop request of one call, with the configuration's budget.
     convenience init(following other: StopRequest, _ budget: Duration?) {
-        let (seconds, attoseconds) = budget?.components ?? (0, 0)
-        let nanoseconds = UInt64(clamping: attoseconds / 1_000_000_000)
-        let (whole, isTooMuch) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
         self.init(
-            following: other,
-            budgetNanoseconds: budget.map { _ in
-                isTooMuch ? .max : whole.addingReportingOverflow(nanoseconds).partialValue
-            },
+            following: other, budgetNanoseconds: budget?.clampedNanoseconds,
             budgetSpent: FerryError(
                 .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is used up.",
                 remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over."))

@@ -175,7 +175,7 @@ final class MigrationRun {
                 return .ended(report(ending: earlier))
             }
             try checkParts(of: store, as: version)
-            guard place.output != nil, configuration.rehearsal != .inPlace else {
+            guard place.output != nil, configuration.rehearsesInPlace != true else {
                 return .ended(
                     try upToDate(sourceGuard, place.store, target, leftover: found, isUnfinished: known != nil))
             }
@@ -386,6 +386,8 @@ final class MigrationRun {
 
     var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
     var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
+    /// The level of compression; nil for a clone.
+    var snapshotLevel: Int? { configuration.clonesSnapshot ? nil : configuration.snapshotLevel }
 
     func time(since time: UInt64) -> Duration { .clamped(nanoseconds: Clock.nanoseconds(since: time)) }
 }

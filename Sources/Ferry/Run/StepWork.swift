@@ -1,8 +1,8 @@
 internal import FerryEngine
 internal import FerryPlan
 
-/// A step with its two stores, as verification needs them.
-protocol MigratedStep {
+/// One step of a run, with its two stores; ``run()`` after a kill resumes or repeats it, with the same result.
+protocol StepWork {
     var step: StepPlan { get }
     /// The store against which the step is verified.
     var sourcePath: String { get }
@@ -11,10 +11,6 @@ protocol MigratedStep {
     var destinationPath: String { get }
     var folder: String { get }
     var options: EngineOptions { get }
-}
-
-/// One step of a run in the run folder; ``run()`` after a kill resumes or repeats it, with the same result.
-protocol StepWork: MigratedStep {
     func run() throws -> StepReport
     /// Leaves the whole verified destination in its main file, without Ferry's own tables.
     func finish() throws

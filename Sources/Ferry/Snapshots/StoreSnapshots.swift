@@ -78,11 +78,11 @@ struct StoreSnapshots {
             snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), stop: stop)
     }
 
-    /// Takes a snapshot of a store without its models.
+    /// Takes a snapshot of a store without its models: an archive, or without `level` a clone.
     ///
     /// The cached model gives the entities. Without it the snapshot has only hashes, and of a damaged store only pages.
     func create(
-        _ store: OpenedStore, knownAs version: String?, _ form: Form, stop: StopRequest, progress: ProgressHook?
+        _ store: OpenedStore, knownAs version: String?, level: Int?, stop: StopRequest, progress: ProgressHook?
     ) throws -> Snapshot {
         var rows: [String: Int64] = [:]
         do {
@@ -92,34 +92,42 @@ struct StoreSnapshots {
         } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
             rows = [:]
         }
-        return try create(store, version: version, rows: rows, form, stop: stop, progress: progress)
+        return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)
     }
 
-    /// The form of a new snapshot.
-    enum Form {
-        case archive(level: Int)
-        case clone
-    }
-
-    /// Takes a snapshot of a store under its guard, or resumes one of the same state.
+    /// Takes a snapshot of a store under its guard, or resumes one of the same state; without `level`, a clone.
     func create(
-        _ store: OpenedStore, version: String?, rows: [String: Int64], _ form: Form, stop: StopRequest,
+        _ store: OpenedStore, version: String?, rows: [String: Int64], level: Int?, stop: StopRequest,
         progress: ProgressHook?
     ) throws -> Snapshot {
         let description = SnapshotDescription(
             created: Int64(Date().timeIntervalSince1970), store: FileLayer.name(of: self.store), version: version,
             versionHashes: store.metadata.hashes, rows: rows, tool: FerryVersion.tool,
             externalFolder: ExternalData.supportFolder(forStore: self.store))
-        switch form {
-        case .clone:
-            return try snapshots.clone(
-                store.sourceGuard.clonedFile(), description: description, stop: stop)
-        case .archive(let level):
-            var options = SnapshotOptions(fingerprint: try store.sourceGuard.fingerprint().digest)
-            (options.level, options.progress, options.stop) = (level, progress, stop)
-            options.memory = memory
-            return try snapshots.create(
-                from: PageReader(store.sourceGuard.connection), description: description, options: options)
+        guard let level else {
+            return try snapshots.clone(store.sourceGuard.clonedFile(), description: description, stop: stop)
+        }
+        var options = SnapshotOptions(fingerprint: try store.sourceGuard.fingerprint().digest)
+        (options.level, options.progress, options.stop) = (level, progress, stop)
+        options.memory = memory
+        return try snapshots.create(
+            from: PageReader(store.sourceGuard.connection), description: description, options: options)
+    }
+
+    /// Looks at the snapshot behind a change of a store, in the last moment before the COMMIT.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotFailed` when the snapshot is gone or not as it was made.
+    static func checkWayBack(_ archive: String, of store: String, files: FileLayer, stop: StopRequest) throws {
+        let damage: Set<FerryError.Code> = [.snapshotDamaged, .noSnapshot, .notFound, .fileFailed, .notARegularFile]
+        do {
+            // Its folder may be that of an earlier call's configuration.
+            try SnapshotStore(folder: FileLayer.parent(of: archive), files: files).lookAgain(at: archive, stop: stop)
+        } catch let error as FerryError where damage.contains(error.code) {
+            throw FerryError(
+                .snapshotFailed,
+                "The snapshot \(archive) was removed or damaged after it was taken, so \(store) was not changed. "
+                    + error.message,
+                remedy: "\(action: .again), which takes a new snapshot first.", cause: error)
         }
     }
 }
@@ -143,29 +151,4 @@ extension SnapshotEntry {
             isClone: snapshot.form == .clone,
             verified: verified, problem: problem ?? snapshot.problem)
     }
-}
-
-/// The snapshot behind a change of a store, which is looked at in the last moment before the COMMIT.
-struct WayBack {
-    let archive: String
-    let store: String
-    let files: FileLayer
-    let stop: StopRequest
-
-    /// - Throws: ``FerryError`` `.snapshotFailed` when the snapshot is gone or not as it was made.
-    func check() throws {
-        do {
-            try SnapshotStore(folder: FileLayer.parent(of: archive), files: files).lookAgain(at: archive, stop: stop)
-        } catch let error as FerryError where Self.codes.contains(error.code) {
-            throw FerryError(
-                .snapshotFailed,
-                "The snapshot \(archive) was removed or damaged after it was taken, so \(store) was not changed. "
-                    + error.message,
-                remedy: "\(action: .again), which takes a new snapshot first.", cause: error)
-        }
-    }
-
-    private static let codes: Set<FerryError.Code> = [
-        .snapshotDamaged, .noSnapshot, .notFound, .fileFailed, .notARegularFile,
-    ]
 }

@@ -13,17 +13,9 @@ package final class SourceGuard {
         case reading
     }
 
-    /// The mode in which the store could be opened.
-    package enum Access: Sendable {
-        case readWrite
-        /// The store cannot be written, and no lock keeps writers out.
-        case readOnly
-        /// Like ``readOnly``, and SQLite takes no locks at all (``Connection/Mode/unlocked``).
-        case unlocked
-    }
-
     package let store: StoreFileNames
-    package let access: Access
+    /// The mode in which the store could be opened: with `.readOnly` and `.unlocked`, no lock keeps writers out.
+    package let access: Connection.Mode
     package let sideFiles: SideFiles
     private let files: FileLayer
     private var opened: Connection?
@@ -103,7 +95,7 @@ package final class SourceGuard {
     /// Opens a store in the first mode that its file and its folder allow.
     private static func open(
         _ store: StoreFileNames, files: FileLayer, _ connect: (Connection.Mode) throws -> Connection
-    ) throws -> (Connection, Access) {
+    ) throws -> (Connection, Connection.Mode) {
         do {
             return (try connect(.readWrite), .readWrite)
         } catch let error as DatabaseError where error.meansNotWritable {

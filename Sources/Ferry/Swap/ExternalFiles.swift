@@ -11,20 +11,14 @@ struct ExternalFiles {
 
     private var folder: String { ExternalData.folder(forStore: store) }
 
-    /// The treatment of an existing file with the same name and another content.
-    enum Difference {
-        /// Replaces the file: the new one was compared with its manifest, so the existing one is damaged.
-        case replaces
-        /// Replaces the file if it is truncated, as a killed copy of an earlier version leaves it; else throws.
-        case refuses
-    }
-
     /// Adds the files of another folder to the store's; existing files without a reference stay.
     ///
-    /// Each file gets its name when it is complete and durable. An existing one is compared byte for byte.
+    /// Each file gets its name when it is complete and durable. An existing one is compared byte for byte, and one with
+    /// another content replaced: the new one was compared with its manifest, so the existing one is damaged. With
+    /// `refusesDifference` only a truncated one is, as a killed copy of an earlier version leaves it.
     ///
     /// - Throws: ``FerryError`` `.fileFailed`, and `.outputExists` for a refused difference.
-    func add(from source: String, onDifference difference: Difference = .replaces) throws {
+    func add(from source: String, refusesDifference: Bool = false) throws {
         guard try files.attributesIfPresent(source)?.isDirectory == true else { return }
         var isNew = false
         if try hasFiles() { try files.removeUnfinishedCopies(in: folder) }
@@ -38,7 +32,7 @@ struct ExternalFiles {
                     // Its name may not be durable: an earlier call may have been killed before the sync.
                     isNew = true
                     return
-                case .different where difference == .refuses:
+                case .different where refusesDifference:
                     throw FerryError(
                         .outputExists,
                         "\(copy) already exists and differs from the store's external file of that name.",
@@ -90,18 +84,16 @@ struct ExternalFiles {
             // A file without a UUID as its name is not Core Data's.
             guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
             if try Self.has(entry.name, isNamed) { return }
-            guard let wasNamed, try Self.has(entry.name, wasNamed) else {
-                result.unreferenced += 1
-                return
+            if let wasNamed, try Self.has(entry.name, wasNamed) {
+                let isShared = try sharing ?? sharesFolder()
+                sharing = isShared
+                if !isShared {
+                    try files.removeIfPresent(folder + "/" + entry.name)
+                    result.removed += 1
+                    return
+                }
             }
-            let isShared = try sharing ?? sharesFolder()
-            sharing = isShared
-            guard !isShared else {
-                result.unreferenced += 1
-                return
-            }
-            try files.removeIfPresent(folder + "/" + entry.name)
-            result.removed += 1
+            result.unreferenced += 1
         }
         return result
     }

@@ -114,19 +114,22 @@ struct Rollback {
         let session = try begin(RunHead(in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
-        var kept: WayBack?
         if keepsReplaced, !isUnchanged {
             // The new snapshot will be the newest one, so the record must hold the choice.
             session.rollback.kept = []
             try session.save()
-            let taken = try snapshots.create(opened, knownAs: replaced, .archive(level: 1), stop: stop, progress: nil)
+            let taken = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
             session.rollback.kept = [taken.archivePath]
-            kept = WayBack(archive: taken.archivePath, store: store, files: files, stop: stop)
             try session.save()
         }
         try Swap(
             sourceGuard: sourceGuard, destination: destination, session: session, mayBeDamaged: true, stop: stop,
-            trace: trace, checkSnapshot: { try kept?.check() }
+            trace: trace,
+            checkSnapshot: {
+                try session.rollback.kept?.forEach {
+                    try StoreSnapshots.checkWayBack($0, of: store, files: files, stop: stop)
+                }
+            }
         ).run()
         return finish(snapshot, replaced: replaced, session)
     }

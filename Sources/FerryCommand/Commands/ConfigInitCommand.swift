@@ -56,7 +56,10 @@ struct ConfigInitCommand: Command {
             }
         }
         var content: JSON = [
-            "ferry": ConfigFile.form, "models": try Self.models(models, from: folder),
+            "ferry": ConfigFile.form,
+            "models": try models.map { word in
+                try ModelWord.word(word) { path throws(FerryError) in try Self.path(path, from: folder) }
+            },
             "mappings": try mappings.map { try Self.path($0, from: folder) },
         ]
         if let target = arguments.value("--to") { content += ["to": target] }
@@ -91,12 +94,6 @@ struct ConfigInitCommand: Command {
             }
         }
         return mappings
-    }
-
-    private static func models(_ words: [String], from folder: String) throws -> [String] {
-        try words.map { word in
-            try ModelWord.word(word) { path throws(FerryError) in try Self.path(path, from: folder) }
-        }
     }
 
     /// A path for `ferry.json`: as typed if the file is in the current folder, else absolute.

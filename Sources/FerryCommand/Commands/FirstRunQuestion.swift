@@ -4,26 +4,17 @@ internal import FerryBase
 /// The question on a terminal before a store is migrated in place for the first time.
 ///
 /// Without a terminal nothing is asked: scripts run as before.
-struct FirstRunQuestion {
-    static let option = Syntax.Option.flag(
+extension StoreMigration {
+    static let yes = Syntax.Option.flag(
         "--yes", "Do not ask before the first migration of a store in place. Without a terminal, nothing is asked.")
 
-    private let migration: StoreMigration
-    private let stores: [String]
-    private let policies: [String: PolicyFactory]
-
-    init(_ migration: StoreMigration, _ list: StoreList, _ policies: [String: PolicyFactory]) {
-        (self.migration, self.policies) = (migration, policies)
-        stores = list.stores
-    }
-
     /// - Throws: `.declined` if the answer is not yes.
-    func ask(on console: Console) throws {
-        guard console.canAsk, !console.isJSON, !console.isQuiet, !migration.arguments.has(Self.option.name),
-            !migration.isDryRun, !migration.isRehearsal, migration.configuration.output == nil
+    func ask(before stores: [String], _ policies: [String: PolicyFactory], on console: Console) throws {
+        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has(Self.yes.name), !isDryRun,
+            !isRehearsal, configuration.output == nil
         else { return }
         let first = stores.filter(isFirstRun)
-        guard let lines = try question(first) else { return }
+        guard let lines = try question(first, of: stores, policies) else { return }
         for line in lines { console.note(line) }
         console.draw("Continue? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
@@ -44,7 +35,9 @@ struct FirstRunQuestion {
     }
 
     /// Nil if nothing would be changed: the migration then says so itself.
-    private func question(_ first: [String]) throws -> [String]? {
+    private func question(
+        _ first: [String], of stores: [String], _ policies: [String: PolicyFactory]
+    ) throws -> [String]? {
         guard let store = first.first else { return nil }
         guard first.count == 1, stores.count == 1 else {
             return [
@@ -54,7 +47,7 @@ struct FirstRunQuestion {
         }
         let plan: PlanReport
         do {
-            plan = try migration.input.migrator(policies).plan(migration.configuration)
+            plan = try input.migrator(policies).plan(configuration)
         } catch {
             return nil
         }
@@ -69,7 +62,7 @@ struct FirstRunQuestion {
     }
 
     private var wayBack: String {
-        migration.configuration.takesSnapshot
+        configuration.takesSnapshot
             ? "A snapshot is taken first; ferry rollback restores it."
             : "No snapshot is taken, so there is no way back."
     }

@@ -275,7 +275,7 @@ struct StoreContents {
             return try count(connection)
         }
         let inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
-        entities = inspection.entities.map { StoredEntity($0) }
+        entities = inspection.entities
         joinTables = inspection.joinTables
         features = inspection.features
         objects = inspection.objects

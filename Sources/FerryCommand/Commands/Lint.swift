@@ -91,15 +91,12 @@ struct Lint {
             [
                 "ruleId": finding.rule, "level": finding.level.rawValue,
                 "message": ["text": finding.message] as JSON,
-                "locations": JSON.list([path]) { path in
-                    ["physicalLocation": ["artifactLocation": ["uri": path] as JSON] as JSON]
-                },
+                "locations": [["physicalLocation": ["artifactLocation": ["uri": path] as JSON] as JSON] as JSON],
             ]
         }
         let run: JSON = ["tool": ["driver": driver] as JSON, "results": results]
         return [
-            "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
-            "runs": JSON.list([run]) { $0 },
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run],
         ]
     }
 }

@@ -47,7 +47,7 @@ struct MigrateCommand: PolicyCommand {
                 "--rehearse",
                 "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
             ),
-            FirstRunQuestion.option, EventCommand.option, ReportPlace.option, ProgressForm.option,
+            StoreMigration.yes, EventCommand.option, ReportPlace.option, ProgressForm.option,
             .flag("--trace", "Log every SQL statement with its duration to standard error."),
         ],
         common: [
@@ -76,11 +76,10 @@ struct MigrateCommand: PolicyCommand {
         let report = try ReportPlace(from: arguments)
         let list = try StoreList(arguments.operands)
         try report?.check(list.stores, output: arguments.value("--output"))
-        try FirstRunQuestion(migration, list, policies).ask(on: console)
+        try migration.ask(before: list.stores, policies, on: console)
         let stop = migration.isDryRun ? StopRequest() : InterruptWatch.start(on: console)
         if arguments.operands.count > 1 {
-            return try MigrationSeries(migration: migration, list: list, report: report)
-                .run(on: console, stop: stop, policies: policies)
+            return try migration.run(list, report: report, on: console, stop: stop, policies: policies)
         }
         let outcome = migration.run(on: console, stop: stop, policies: policies)
         if console.isJSON { console.result(outcome.report.json) } else { outcome.show(console) }
@@ -241,12 +240,7 @@ struct StoreMigration {
     /// What a report has of the plan: made before the migration, after which there is nothing left to plan.
     private func planned(_ policies: [String: PolicyFactory]) -> PlanDetails {
         guard arguments.value(ReportPlace.option.name) != nil else { return PlanDetails() }
-        do {
-            return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration)
-        } catch {
-            // The migration reports the error.
-            return PlanDetails()
-        }
+        return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration)
     }
 
     private func rendering(

@@ -227,11 +227,9 @@ package struct PlanRendering: CommandReport {
             let names = tables.filter { $0.treatment == treatment }.map(\.name)
             if !names.isEmpty { lines.append("  \(word): \(list(names))") }
         }
-        let filled = tables.filter { $0.treatment == .filled }
-        var told: Set<String> = []
-        for reason in filled.compactMap(\.reason) where told.insert(reason).inserted {
-            let names = filled.filter { $0.reason == reason }.map(\.name)
-            lines.append("  Filled: \(list(names)), because \(reason)")
+        let filled = tables.filter { $0.treatment == .filled && $0.reason != nil }
+        for (reason, tables) in filled.groups(by: { $0.reason ?? "" }) {
+            lines.append("  Filled: \(list(tables.map(\.name))), because \(reason)")
         }
         return lines
     }

@@ -12,9 +12,10 @@ package struct PlanDetails {
     }
 
     /// Statements may need a module that this program does not have, and a plan may be refused: the command itself says
-    /// so, and the report has what can be told.
-    init(_ migrator: Migrator, _ configuration: Configuration) {
+    /// so, as it reports an error of `migrator`, and the report has what can be told.
+    init(_ migrator: @autoclosure () throws -> Migrator, _ configuration: Configuration) {
         do {
+            let migrator = try migrator()
             lineages = try migrator.lineages(configuration)
             // A plan of a hundred versions holds some MiB; the migration needs them.
             releaseUnusedMemory()

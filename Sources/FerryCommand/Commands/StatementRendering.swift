@@ -46,7 +46,7 @@ struct StatementRendering {
         let functions = Self.functions(in: step)
         if !functions.isEmpty { lines.append("-- Functions of Ferry: \(functions.joined(separator: ", ")).") }
         for group in step.groups {
-            lines += ["", "-- " + Self.title(of: group) + Self.form(of: group.statements)]
+            lines += ["", "-- " + Self.comment(group.reason ?? "tables") + Self.form(of: group.statements)]
             for statement in group.statements {
                 lines += (statement.sql + (statement.sql.hasSuffix(";") ? "" : ";"))
                     .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -55,8 +55,6 @@ struct StatementRendering {
         }
         return lines
     }
-
-    private static func title(of group: PlannedStatements.Group) -> String { comment(group.reason ?? "tables") }
 
     /// How a group's statements run, for its heading.
     private static func form(of statements: [PlannedStatements.Statement]) -> String {

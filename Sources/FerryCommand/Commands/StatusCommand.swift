@@ -23,10 +23,7 @@ struct StatusCommand: Command {
 
     let arguments: Arguments
 
-    private struct Entry {
-        var store: FileURL
-        var status: RunStatus
-    }
+    private typealias Entry = (store: FileURL, status: RunStatus)
 
     func run(on console: Console) throws -> ExitCode {
         let form = console.isJSON ? .json : try arguments.choice("--format", among: Form.allCases) ?? .text
@@ -58,7 +55,7 @@ struct StatusCommand: Command {
             let status = try StoreFiles(store).status()
             // With --output the new store does not exist before the run has finished.
             if status.state == .none { try store.checkStoreExists() }
-            return Entry(store: store, status: status)
+            return (store, status)
         }
     }
 
@@ -66,8 +63,7 @@ struct StatusCommand: Command {
         switch form {
         case .text: for entry in entries { for line in text(entry) { console.say(line) } }
         case .prometheus:
-            let metrics = StatusMetrics(entries.map { ($0.store.filePath, $0.status) })
-            console.result([:], verbatim: metrics.text)
+            console.result([:], verbatim: StatusMetrics.text(entries.map { ($0.store.filePath, $0.status) }))
         case .json:
             let json: JSON =
                 entries.count == 1

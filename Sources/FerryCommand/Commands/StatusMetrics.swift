@@ -8,12 +8,8 @@ internal import FerryBase
 #endif
 
 /// The states of stores as metrics, in the text format of Prometheus.
-struct StatusMetrics {
-    private let entries: [(store: String, status: RunStatus)]
-
-    init(_ entries: [(store: String, status: RunStatus)]) { self.entries = entries }
-
-    var text: String {
+enum StatusMetrics {
+    static func text(_ entries: [(store: String, status: RunStatus)]) -> String {
         let states: [RunStatus.State] = [.none, .running, .interrupted, .finished]
         var lines = [
             "# HELP ferry_migration_state The state of the store's migration: 1 for the current state.",
@@ -21,7 +17,7 @@ struct StatusMetrics {
         ]
         for (store, status) in entries {
             for state in states {
-                let label = "{store=\"\(Self.escaped(store))\",state=\"\(state.rawValue)\"}"
+                let label = "{store=\"\(escaped(store))\",state=\"\(state.rawValue)\"}"
                 lines.append("ferry_migration_state\(label) \(status.state == state ? 1 : 0)")
             }
         }
@@ -43,7 +39,7 @@ struct StatusMetrics {
             guard !found.isEmpty else { continue }
             lines += ["# HELP \(metric.name) \(metric.help)", "# TYPE \(metric.name) gauge"]
             for (store, value) in found {
-                lines.append("\(metric.name){store=\"\(Self.escaped(store))\"} \(JSON.number(value).line)")
+                lines.append("\(metric.name){store=\"\(escaped(store))\"} \(JSON.number(value).line)")
             }
         }
         return lines.joined(separator: "\n")

@@ -103,12 +103,6 @@ package struct FleetSum: CommandReport, Sendable {
         tallies[kind] = tally
     }
 
-    /// The numbers of kinds and of names in memory, for tests.
-    package var held: (kinds: Int, names: Int) {
-        let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
-        return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count + unreadableExamples.count, +))
-    }
-
     private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
     static let reasonColumns: [TableColumn] = [
         .text("Outcome"), .text("Reason"), .number("Stores"), .text("For example"),

@@ -1,17 +1,16 @@
 internal import Ferry
 internal import FerryBase
 
-struct MigrationSeries {
-    let migration: StoreMigration
-    let list: StoreList
-    let report: ReportPlace?
-
-    /// Migrates all stores and returns the worst exit code; after a stop the later stores stay unchanged.
-    func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) throws -> ExitCode {
+extension StoreMigration {
+    /// Migrates all stores of a list and returns the worst exit code; after a stop the later stores stay unchanged.
+    func run(
+        _ list: StoreList, report: ReportPlace?, on console: Console, stop: StopRequest,
+        policies: [String: PolicyFactory]
+    ) throws -> ExitCode {
         for (path, first) in list.repeated {
             console.warn("\(path) is the same store as \(first), and is migrated once.")
         }
-        let migration = migration.reading(policies)
+        let migration = reading(policies)
         let start = Clock.nanoseconds()
         var outcomes: [JSON] = []
         var codes: [ExitCode] = []

@@ -150,11 +150,9 @@ package struct DifferenceDrawing {
             }
             let (first, last) = (column(one), column(other))
             let out = gap(after: first)
-            guard first < last else {
-                return [(one.right, one.middle), (out, one.middle), (out, other.middle), (other.right, other.middle)]
-            }
             guard first + 1 < last else {
-                return [(one.right, one.middle), (out, one.middle), (out, other.middle), (other.x, other.middle)]
+                let end = first < last ? other.x : other.right
+                return [(one.right, one.middle), (out, one.middle), (out, other.middle), (end, other.middle)]
             }
             let (lane, back) = (Self.top - 4 - Double(index % 4) * 3, gap(after: last - 1))
             return [

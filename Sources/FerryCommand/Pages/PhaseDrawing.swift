@@ -3,26 +3,17 @@ internal import FerryBase
 
 /// The phases of each step over the time of a run, one line each.
 struct PhaseDrawing {
-    private struct Line {
-        var title: String
-        var spans: [(start: Double, end: Double)]
-        var seconds: Double { spans.map { $0.end - $0.start }.reduce(0, +) }
-    }
-
     private static let (width, left, right, top, pitch, bar) = (400.0, 160.0, 320.0, 26.0, 20.0, 12.0)
     /// More lines would fill several screens: then a phase has one line for all steps.
     private static let mostLines = 40
 
-    private let lines: [Line]
+    private let lines: [(key: String, elements: [RunSamples.Span])]
     private let total: Double
 
     /// `label` words a phase.
     init(_ samples: RunSamples, label: (Phase) -> String) {
-        func lines(_ title: (RunSamples.Span) -> String) -> [Line] {
-            samples.spans.groups(by: title).map { Line(title: $0.key, spans: $0.elements.map { ($0.start, $0.end) }) }
-        }
-        let each = lines { ($0.step.map { "step \($0): " } ?? "") + label($0.phase) }
-        self.lines = each.count > Self.mostLines ? lines { label($0.phase) } : each
+        let each = samples.spans.groups { ($0.step.map { "step \($0): " } ?? "") + label($0.phase) }
+        lines = each.count > Self.mostLines ? samples.spans.groups { label($0.phase) } : each
         total = samples.spans.map(\.end).max() ?? 0
     }
 
@@ -40,19 +31,18 @@ struct PhaseDrawing {
                 Drawing.text(
                     Quantity.durationText(seconds: tick), place(tick), Self.top - 10, anchor: "middle", isSoft: true))
         }
-        for (index, line) in lines.enumerated() {
+        for (index, (label, spans)) in lines.enumerated() {
             let y = Self.top + Double(index) * Self.pitch
             parts.append(
-                Drawing.text(
-                    line.title, Self.left - 8, y + Self.bar - 2, within: Self.left - 12, size: 11, anchor: "end"))
-            for span in line.spans {
+                Drawing.text(label, Self.left - 8, y + Self.bar - 2, within: Self.left - 12, size: 11, anchor: "end"))
+            for span in spans {
                 let rect = Rect(
                     x: place(span.start), y: y, width: max(1, place(span.end) - place(span.start)), height: Self.bar)
                 parts.append(Drawing.rect(rect, "span"))
             }
+            let seconds = spans.map { $0.end - $0.start }.reduce(0, +)
             parts.append(
-                Drawing.text(
-                    Quantity.durationText(seconds: line.seconds), Self.right + 8, y + Self.bar - 2, isSoft: true))
+                Drawing.text(Quantity.durationText(seconds: seconds), Self.right + 8, y + Self.bar - 2, isSoft: true))
         }
         return .element(
             "figure", [:], Drawing.figure(title, width: Self.width, height: bottom + 8, parts),

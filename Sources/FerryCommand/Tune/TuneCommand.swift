@@ -39,7 +39,7 @@ struct TuneCommand: PolicyCommand {
         let time = try arguments.time("--chunk-time", "a duration, such as 500ms or 15s") ?? .milliseconds(500)
         var result = TuneResult(
             store: input.store.filePath, sample: try arguments.count("--sample", in: 1...Int64.max),
-            judge: TuneResult.Judge(chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit)))
+            chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit))
         return try ReportFile(from: arguments).written(TuneResult.title, of: result.store) {
             let migrator = try input.migrator(policies)
             let plan = try migrator.plan(configuration)

@@ -47,44 +47,36 @@ package struct TuneResult: CommandReport {
         }
     }
 
-    /// The limits for a chunk size.
-    package struct Judge {
-        var chunkSeconds: Double
-        var memoryLimit: Int64
-        /// The least part of the highest speed that a smaller size must reach.
-        private static let tolerance = 0.95
-
-        package init(chunkSeconds: Double, memoryLimit: Int64) {
-            (self.chunkSeconds, self.memoryLimit) = (chunkSeconds, memoryLimit)
-        }
-
-        /// The recommended rows in one chunk; nil if no size fits.
-        package func recommended(_ runs: [Run]) -> Int64? {
-            let fitting = runs.filter {
-                $0.longestChunkSeconds <= chunkSeconds && $0.peakResidentBytes ?? 0 <= memoryLimit
-            }
-            guard let quickest = fitting.compactMap(\.rowsPerSecond).max() else { return nil }
-            return fitting.filter { $0.rowsPerSecond ?? 0 >= quickest * Self.tolerance }.map(\.chunkRows).min()
-        }
-    }
+    /// The least part of the highest speed that a smaller size must reach.
+    private static let tolerance = 0.95
 
     let store: String
     let sample: Int64?
-    let judge: Judge
+    /// The limits for a chunk size.
+    let chunkSeconds: Double
+    let memoryLimit: Int64
     var runs: [Run] = []
     /// The reason for having no runs.
     var note: String?
 
-    package init(store: String, sample: Int64?, judge: Judge, runs: [Run] = [], note: String? = nil) {
-        (self.store, self.sample, self.judge, self.runs, self.note) = (store, sample, judge, runs, note)
+    package init(
+        store: String, sample: Int64?, chunkSeconds: Double, memoryLimit: Int64, runs: [Run] = [], note: String? = nil
+    ) {
+        (self.store, self.sample, self.runs, self.note) = (store, sample, runs, note)
+        (self.chunkSeconds, self.memoryLimit) = (chunkSeconds, memoryLimit)
     }
 
-    private var recommended: Int64? { judge.recommended(runs) }
+    /// The recommended rows in one chunk; nil if no size fits.
+    package var recommended: Int64? {
+        let fitting = runs.filter { $0.longestChunkSeconds <= chunkSeconds && $0.peakResidentBytes ?? 0 <= memoryLimit }
+        guard let quickest = fitting.compactMap(\.rowsPerSecond).max() else { return nil }
+        return fitting.filter { $0.rowsPerSecond ?? 0 >= quickest * Self.tolerance }.map(\.chunkRows).min()
+    }
 
     package var json: JSON {
         [
             "runs": runs, "recommended": recommended, "store": store, "sample": sample,
-            "chunkSeconds": judge.chunkSeconds, "memoryLimit": judge.memoryLimit, "note": note,
+            "chunkSeconds": chunkSeconds, "memoryLimit": memoryLimit, "note": note,
         ]
     }
 
@@ -98,8 +90,7 @@ package struct TuneResult: CommandReport {
     ].map(TableColumn.number)
 
     private var advice: String {
-        let bounds =
-            "\(Quantity.durationText(seconds: judge.chunkSeconds)) and \(Quantity.sizeText(judge.memoryLimit))"
+        let bounds = "\(Quantity.durationText(seconds: chunkSeconds)) and \(Quantity.sizeText(memoryLimit))"
         guard let recommended else {
             return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
         }
@@ -127,11 +118,10 @@ extension TuneResult {
         page.heading("Over the chunk sizes")
         page.charts([
             chart("Rows per second", up: "rows per second", runs.map(\.rowsPerSecond), in: .rows),
-            chart(
-                "Longest chunk", up: "time", runs.map(\.longestChunkSeconds), in: .seconds, limit: judge.chunkSeconds),
+            chart("Longest chunk", up: "time", runs.map(\.longestChunkSeconds), in: .seconds, limit: chunkSeconds),
             chart(
                 "Peak memory", up: "bytes", runs.map { $0.peakResidentBytes.map { Double($0) } }, in: .bytes,
-                limit: Double(judge.memoryLimit)),
+                limit: Double(memoryLimit)),
         ])
         return page
     }

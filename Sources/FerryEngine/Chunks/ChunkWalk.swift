@@ -13,27 +13,18 @@ struct ChunkWalk {
     /// The number of rows, if known.
     var total: Int64?
 
-    /// The work of a walk on each range.
-    protocol Work {
-        /// Whether a chunk writes to the scratch database.
-        var writesScratch: Bool { get }
-
-        /// Copies at most `rows` rows after a key inside the unit's transaction, and counts them in the units' entries.
-        ///
-        /// Marks an entry as done if no later range has work either. Returns the range, or nil if there are no rows.
-        mutating func carry(
-            after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
-        ) throws -> KeyRange?
-
-        /// Handles the rollback of a chunk with a too large value; returns a function that copies one such row, or nil.
-        mutating func didRollBack() throws -> LargeRowCopy?
-    }
-
     typealias LargeRowCopy = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
 
     /// Runs the unfinished units, which share each range.
+    ///
+    /// `carry` copies at most so many rows after a key inside the unit's transaction, and counts them in the units'
+    /// entries; it marks an entry as done if no later range has work either. It returns the range, or nil if there are
+    /// no rows. `didRollBack` handles the rollback of a chunk with a too large value; it returns a function that copies
+    /// one such row, or nil.
     func run(
-        _ work: inout some Work, over ranges: ChunkRanges, units: [String], report: inout StepReport
+        _ units: [String], over ranges: ChunkRanges, writesScratch: Bool, report: inout StepReport,
+        didRollBack: () throws -> LargeRowCopy?,
+        carry: (_ low: Int64, _ rows: Int, inout [ProgressTable.Entry]) throws -> KeyRange?
     ) throws {
         var entries = try units.map { try context.progress.entry($0) }
         guard let first = entries.first, !first.isDone else { return }
@@ -56,19 +47,17 @@ struct ChunkWalk {
             var counted: Int64 = 0
             let written = context.writtenBytes
             do {
-                range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
-                    try work.carry(after: low, upTo: rows, &entries)
-                }
+                range = try unit(units, &entries, writesScratch: writesScratch) { try carry(low, rows, &$0) }
                 counted = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
-                guard let given = try ranges.next(after: low, rows: rows), let copyRow = try work.didRollBack() else {
+                guard let given = try ranges.next(after: low, rows: rows), let copyRow = try didRollBack() else {
                     throw error
                 }
                 guard given.rows <= 1 else {
                     rowLimit = Int(given.rows / 2)
                     continue
                 }
-                range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
+                range = try unit(units, &entries, writesScratch: writesScratch) { entries in
                     try copyRow(given, &entries)
                     return given
                 }
@@ -113,15 +102,20 @@ struct ChunkWalk {
 
 extension StepContext {
     /// Runs a body over the source objects of an entity mapping, one unit for each range.
+    ///
+    /// `largeRow` copies a row with values that are too large for their chunk; nil if such values go through memory.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
         report: inout StepReport, largeRow copyLargeRow: ChunkWalk.LargeRowCopy? = nil,
         _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
-        try withoutActuallyEscaping(body) { body in
-            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, copyLargeRow: copyLargeRow, body: body)
-            try ChunkWalk(context: self, phase: phase, subject: subject)
-                .run(&work, over: ranges, units: [unit], report: &report)
+        try ChunkWalk(context: self, phase: phase, subject: subject).run(
+            [unit], over: ranges, writesScratch: writesScratch, report: &report, didRollBack: { copyLargeRow }
+        ) { low, rows, entries in
+            try ranges.carry(after: low, upTo: rows) { range in
+                try body(range, &entries[0])
+                return range
+            }
         }
     }
 
@@ -147,23 +141,6 @@ extension StepContext {
             entry.read += range.rows
         }
     }
-}
-
-private struct PlainWork: ChunkWalk.Work {
-    let ranges: ChunkRanges
-    let writesScratch: Bool
-    /// Copies a row with values that are too large for their chunk; nil if such values go through memory.
-    let copyLargeRow: ChunkWalk.LargeRowCopy?
-    let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
-
-    func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
-        try ranges.carry(after: low, upTo: rows) { range in
-            try body(range, &entries[0])
-            return range
-        }
-    }
-
-    func didRollBack() -> ChunkWalk.LargeRowCopy? { copyLargeRow }
 }
 
 /// Decides how many source rows the next chunk takes.

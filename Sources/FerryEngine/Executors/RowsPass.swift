@@ -14,7 +14,7 @@ extension EntityMappingPlan {
 }
 
 /// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once.
-struct RowsPass: ChunkWalk.Work {
+final class RowsPass {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
     private let policies: PolicyRun
@@ -47,12 +47,14 @@ struct RowsPass: ChunkWalk.Work {
         for plan in plans { try policies.begin(plan.mapping) }
         let units = positions.map(StepOperation.unit(ofRowsOf:))
         if try !context.progress.entry(units[0]).isDone {
-            var pass = try RowsPass(plans, context, policies)
+            let pass = try RowsPass(plans, context, policies)
             let walk = ChunkWalk(
                 context: context, phase: .rows, subject: pass.name,
                 rowBytes: context.options.chunkSize == .automatic ? try pass.rowBytes() : 0,
                 byteLimit: plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
-            try walk.run(&pass, over: pass.ranges, units: units, report: &report)
+            try walk.run(
+                units, over: pass.ranges, writesScratch: pass.executors.contains { $0.writesScratch }, report: &report,
+                didRollBack: pass.didRollBack, carry: pass.carry)
         }
         for plan in plans { try policies.endInstanceCreation(plan.mapping) }
     }
@@ -75,9 +77,7 @@ struct RowsPass: ChunkWalk.Work {
         }
     }
 
-    var writesScratch: Bool { executors.contains { $0.writesScratch } }
-
-    mutating func carry(
+    private func carry(
         after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
     ) throws -> KeyRange? {
         // Several mappings must all get the same range.
@@ -110,7 +110,7 @@ struct RowsPass: ChunkWalk.Work {
         }
     }
 
-    mutating func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
+    private func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
         // The read-ahead thread's position is unknown after a rollback; SQL statements need no new beginning.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
@@ -185,7 +185,9 @@ struct RowsPass: ChunkWalk.Work {
         // The search computes the values again, and a policy must not run twice.
         if !hasPolicy {
             do {
-                error = error.at(try FailedRowSearch(mapping, in: context).first(in: range))
+                let values = try MappingSQL(mapping, in: context.sql).computedValues()
+                let search = FailedRowSearch(values: values, connection: context.connection, options: context.options)
+                error = error.at(try search.first(in: range))
             } catch {}  // The first failure is the one to report.
         }
         error.place.entity = mapping.source

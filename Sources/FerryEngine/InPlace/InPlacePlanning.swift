@@ -40,7 +40,7 @@ package struct InPlacePlanning {
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
         let own = Set(appObjects.objects.map(\.name))
         var schema = InPlaceSchema(
-            tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }),
+            tables: Dictionary(first: tables),
             indexes: source.indexes.filter { !own.contains($0.name) })
         for table in source.joinTables {
             schema.joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns
@@ -98,6 +98,9 @@ package struct InPlacePlanning {
                 remedy: "Migrate to a new store with \(setting: .output).")
         }
     }
+
+    /// The operations of a kept part that follow when all tables are filled: they make the app's views and triggers.
+    package func closing() throws(FerryError) -> [StepOperation] { try program(leaving: nil).closing }
 }
 
 extension InPlacePlanning {

@@ -124,9 +124,8 @@ package struct InPlaceRun {
         guard let step = steps.first else { return nil }
         do {
             let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
-            for computations in try planned.program(leaving: nil).moves.computations {
-                let search = FailedRowSearch(
-                    computations, on: connection, now: options.now, largestValue: options.wholeValueBytes)
+            for values in try planned.program(leaving: nil).moves.computations {
+                let search = FailedRowSearch(values: values, connection: connection, options: options)
                 if let row = try search.first() { return row }
             }
         } catch {}  // The first failure is the one to report.

@@ -96,7 +96,7 @@ public final class DestinationObject {
             let update = try manager.context.cached(
                 "UPDATE main.\(writer.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ?1")
             try update.bind(primaryKey, at: 1)
-            try changes.bindInOrder(to: update, from: 2)
+            try changes.bind(to: update, from: 2, inOrder: true)
             try update.run()
         }
         changes.removeAll()
@@ -197,13 +197,10 @@ extension DestinationObject {
         let isFound = { [manager] (table: String) in manager.rowsToCome.condition(on: table) }
         switch storage {
         case .foreignKey: break
-        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
-            let emptied = [column, entityColumn, orderColumn].emptied
+        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column):
+            let emptied = (storage.columnNames as [String?]).emptied
             try context.run(
                 "UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))\(isFound(table))", keys)
-        case .inverseless(let table, let column):
-            try context.run(
-                "UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))\(isFound(table))", keys)
         case .join(let table, let own, _, _, _):
             let link = try link(table, own)
             try context.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)

@@ -62,7 +62,7 @@ final class EntityWriter {
             guard place < modelAttributes.count, let attribute = modelAttributes[place] else { return .null }
             return attribute.defaultValue.map { Value($0.stored(in: attribute)) } ?? .null
         }
-        places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        places = Dictionary(first: columns.enumerated().map { ($1, $0) })
         insertSQL = RowInsert.sql(into: table.name, columns: columns)
         insert = try context.connection.prepare(insertSQL)
         try insert.bind(number, at: 2)
@@ -190,26 +190,19 @@ final class ColumnChanges {
 
     // MARK: Binding
 
-    /// Binds each value to the parameter of its column and drops the value; run the statement before the next change.
-    func bind(to statement: Statement, from first: Int) throws(DatabaseError) {
+    /// Binds each value and drops it; run the statement before the next change.
+    ///
+    /// The parameters are those of the columns, or with `inOrder` consecutive ones in the order of the changes.
+    func bind(to statement: Statement, from first: Int, inOrder: Bool = false) throws(DatabaseError) {
         var used = 0
-        for index in 0..<count { try bind(index, to: statement, at: changes[index].place + first, &used) }
-    }
-
-    /// Binds the values to consecutive parameters, in the order of the changes; otherwise as `bind(to:from:)`.
-    func bindInOrder(to statement: Statement, from first: Int) throws(DatabaseError) {
-        var used = 0
-        for index in 0..<count { try bind(index, to: statement, at: index + first, &used) }
-    }
-
-    private func bind(
-        _ index: Int, to statement: Statement, at parameter: Int, _ used: inout Int
-    ) throws(DatabaseError) {
-        let value = exchange(&changes[index].value, with: .null)
-        if case .text(let string) = value, let bytes = keep(string, &used) {
-            try statement.bind(borrowedText: bytes, at: parameter)
-        } else {
-            try statement.bind(value, at: parameter)
+        for index in 0..<count {
+            let parameter = first + (inOrder ? index : changes[index].place)
+            let value = exchange(&changes[index].value, with: .null)
+            if case .text(let string) = value, let bytes = keep(string, &used) {
+                try statement.bind(borrowedText: bytes, at: parameter)
+            } else {
+                try statement.bind(value, at: parameter)
+            }
         }
     }
 

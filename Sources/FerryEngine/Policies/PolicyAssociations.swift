@@ -118,17 +118,13 @@ final class PolicyAssociations {
     func add(_ made: Made, to source: Int64) throws {
         if isImplied, try isImplied(source) { try insert(source, 1, (source, number)) }
         mayHaveLaterRows = true
-        let add = try context.cached(
+        try context.run(
             """
             INSERT INTO \(table) (source, element, destination, entity) SELECT ?1, last + 1, ?2, ?3 FROM (
                 SELECT ifnull(max(element), 0) AS last, total(destination = ?2 AND entity = ?3) AS known
                 FROM \(table) WHERE source = ?1)
             WHERE known = 0
-            """)
-        try add.bind(source, at: 1)
-        try add.bind(made.key, at: 2)
-        try add.bind(made.entity, at: 3)
-        try add.run()
+            """, [.integer(source), .integer(made.key), .integer(made.entity)])
     }
 
     /// The objects of a source object, in order.
@@ -145,8 +141,7 @@ final class PolicyAssociations {
     func sources(of made: Made) throws -> [Int64] {
         let search = try context.cached(
             "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
-        try search.bind(made.key, at: 1)
-        try search.bind(made.entity, at: 2)
+        try search.bind([.integer(made.key), .integer(made.entity)])
         var sources: [Int64] = []
         while try search.step() { sources.append(search.integer(0)) }
         if isImplied, made.entity == number, try isImplied(made.key), try context.isSource(made.key, of: mapping) {
@@ -197,9 +192,7 @@ final class PolicyAssociations {
             text = "\(implied) \(limit)"
         }
         let page = try context.cached(text)
-        try page.bind(source, at: 1)
-        try page.bind(element, at: 2)
-        try page.bind(high, at: 3)
+        try page.bind([.integer(source), .integer(element), .integer(high)])
         while try page.step() {
             rows.append(
                 Row(source: page.integer(0), element: page.integer(1), made: (page.integer(2), page.integer(3))))

@@ -207,7 +207,6 @@ final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
     private let current: CurrentSource
-    private let associations: PolicyAssociations
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
@@ -215,7 +214,6 @@ final class PolicyExecutor: MappingExecutor {
             MappingSQL(calls.mapping.resolved, in: context.sql), now: context.options.now)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
-        associations = current.associations
     }
 
     var writesScratch: Bool { true }
@@ -226,7 +224,7 @@ final class PolicyExecutor: MappingExecutor {
         calls.manager.beginUnit()
         calls.manager.current = current
         defer { calls.manager.current = nil }
-        try associations.beginChunk(after: range.low)
+        try current.associations.beginChunk(after: range.low)
         return try rows.reading(range, carryRows)
     }
 
@@ -249,7 +247,7 @@ final class PolicyExecutor: MappingExecutor {
             try calls.call {
                 try policy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
             }
-            try associations.finish(current)
+            try current.associations.finish(current)
             if current.inserted > 0 {
                 outcome.written += current.inserted
                 outcome.created += current.inserted - 1

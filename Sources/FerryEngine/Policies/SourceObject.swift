@@ -174,9 +174,7 @@ final class CurrentSource {
         associations = try calls.manager.associations(of: mapping)
         row = try DefaultPolicyRow(plan, for: writer, on: connection)
         attributes = KeyTable(
-            Dictionary(
-                plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) },
-                uniquingKeysWith: { first, _ in first }))
+            Dictionary(first: plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) }))
     }
 
     func begin(_ row: PackedRow, number: Int) {

@@ -50,6 +50,13 @@ package enum ExpressionPart: Error, Hashable {
     }
 }
 
+extension Expression {
+    /// Returns an error about the expression, whose message begins with it.
+    func error(_ problem: String, _ code: FerryError.Code = .badExpression, remedy: Remedy = "") -> FerryError {
+        FerryError(code, "`\(self)` \(problem)", remedy: remedy)
+    }
+}
+
 extension FerryError {
     /// Returns the error with the part as its cause, unless it already has a cause.
     func at(_ part: ExpressionPart) -> FerryError {

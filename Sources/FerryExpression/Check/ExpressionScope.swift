@@ -124,8 +124,8 @@ extension ExpressionScope {
             guard name == nil || name == "source" else { throw unknownVariable(name ?? "", in: path) }
             return try follow(steps, from: entity, .source, path)
         default:
-            throw FerryError(
-                .badExpression, "`\(path)` follows keys from something that is not an object.",
+            throw path.error(
+                "follows keys from something that is not an object.",
                 remedy: "A key path begins at `$source` or at the variable of `forEach`.")
         }
     }
@@ -133,12 +133,12 @@ extension ExpressionScope {
     private func unknownVariable(_ name: String, in path: Expression) -> FerryError {
         switch name {
         case "entityPolicy":
-            FerryError(
-                .missingPolicy, "`\(path)` asks the migration policy, which is code outside the mapping model.",
+            path.error(
+                "asks the migration policy, which is code outside the mapping model.", .missingPolicy,
                 remedy: "Give the attribute its own expression in a mapping file, or register the policy.")
         case "manager", "destination", "entityMapping", "propertyMapping":
-            FerryError(
-                .unsupported, "`\(path)` uses $\(name), which is not available here.",
+            path.error(
+                "uses $\(name), which is not available here.", .unsupported,
                 remedy: "Use `$source`, or the variable of `forEach`.")
         default:
             FerryError(
@@ -195,15 +195,13 @@ extension ExpressionScope {
             }
         }
         guard !resolved.hops.dropFirst(hopCount).contains(where: { $0.relationship.isToMany }) else {
-            throw FerryError(
-                .badExpression, "`\(path)` follows a to-many relationship after @\(name).",
-                remedy: "Put the relationship before the operator.")
+            throw path.error(
+                "follows a to-many relationship after @\(name).", remedy: "Put the relationship before the operator.")
         }
         resolved.aggregate = .init(name: name, hopCount: hopCount, isOfValues: isOfValues)
         if name != "count", case .object = resolved.end {
-            throw FerryError(
-                .badExpression, "`\(path)` computes @\(name) of objects, not values.",
-                remedy: "Name one of their attributes after it.")
+            throw path.error(
+                "computes @\(name) of objects, not values.", remedy: "Name one of their attributes after it.")
         }
     }
 
@@ -221,8 +219,8 @@ extension ExpressionScope {
             resolved.end = .object(entity: relationship.destinationEntity)
         } else if let attribute = model.attribute(key, of: entity) {
             if attribute.isTransient {
-                throw FerryError(
-                    .badExpression, "`\(path)` reads \(entity).\(key), which is transient and not stored.",
+                throw path.error(
+                    "reads \(entity).\(key), which is transient and not stored.",
                     remedy: "Use an attribute that is stored.")
             }
             resolved.end = .attribute(attribute, path: [key])
@@ -244,10 +242,9 @@ extension ExpressionScope {
     ) throws(FerryError) {
         if attribute.type == .composite, let elements = attribute.compositeName.flatMap({ model.composites[$0] }) {
             guard let element = elements.first(where: { $0.name == key }) else {
-                throw FerryError(
-                    .badExpression,
-                    "`\(path)` names \(key), but the composite \(names.joined(separator: ".")) has no such element.",
-                    remedy: NearNames.remedy(for: key, among: elements.map(\.name)))
+                throw path.error(
+                    "names \(key), but the composite \(names.joined(separator: ".")) has no such element.",
+                    remedy: Remedy(NearNames.remedy(for: key, among: elements.map(\.name))))
             }
             resolved.end = .attribute(element, path: names + [key])
         } else {

@@ -104,7 +104,7 @@ extension ScalarFunction {
     }
 
     private static func integer(_ name: String, _ type: String, _ range: ClosedRange<Int64>) -> ScalarFunction {
-        let title = title(type)
+        let title = "conversion to \(type)"
         return ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let number = try number(arguments[0], title) else { return }
             let integer: Int64
@@ -122,15 +122,12 @@ extension ScalarFunction {
     }
 
     private static func real(_ name: String, _ type: String) -> ScalarFunction {
-        let title = title(type)
+        let title = "conversion to \(type)"
         return ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let number = try number(arguments[0], title) else { return }
             result.set(number.real)
         }
     }
-
-    /// Built once, outside of the calls.
-    private static func title(_ type: String) -> String { "conversion to \(type)" }
 
     private static func number(_ value: FunctionValue, _ title: String) throws(FerryError) -> FunctionValue.Number? {
         guard case .text(let bytes) = value else { return try value.number(title) }

@@ -45,15 +45,13 @@ enum DatePattern {
     static func check(_ pattern: Expression, _ zone: Expression?, _ expression: Expression) throws(FerryError) {
         if case .constant(.string(let text)) = pattern {
             guard text == iso8601 || text.contains(where: { "yMdHhmsSDEQ".contains($0) }) else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` has a pattern without date fields.",
-                    remedy: "Write one such as 'yyyy-MM-dd HH:mm', or 'iso8601'.")
+                throw expression.error(
+                    "has a pattern without date fields.", remedy: "Write one such as 'yyyy-MM-dd HH:mm', or 'iso8601'.")
             }
         }
         if case .constant(.string(let name))? = zone, TimeZone(identifier: name) == nil {
-            throw FerryError(
-                .badExpression, "`\(expression)` names an unknown time zone.",
-                remedy: "Use one such as 'Europe/Berlin' or 'GMT+0200'.")
+            throw expression.error(
+                "names an unknown time zone.", remedy: "Use one such as 'Europe/Berlin' or 'GMT+0200'.")
         }
     }
 }

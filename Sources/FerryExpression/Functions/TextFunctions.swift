@@ -111,18 +111,15 @@ struct TextOptions: Hashable {
 }
 
 extension TextOptions {
-    init(_ letters: String) {
-        ignoresCase = letters.contains("c")
-        ignoresDiacritics = letters.contains("d")
-        isLocalized = letters.contains("l")
-    }
-
-    /// Reads the letters from an argument; `n` (normalized) changes nothing.
-    init(_ value: FunctionValue, _ title: String) throws(FerryError) {
-        guard let letters = try value.text(title) else { return }
+    /// Reads the letters; `n` (normalized) changes nothing.
+    init(_ letters: some Sequence<UInt8>) {
         ignoresCase = letters.contains(UInt8(ascii: "c"))
         ignoresDiacritics = letters.contains(UInt8(ascii: "d"))
         isLocalized = letters.contains(UInt8(ascii: "l"))
+    }
+
+    init(_ value: FunctionValue, _ title: String) throws(FerryError) {
+        self.init(try value.text(title) ?? UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }
 
@@ -158,13 +155,9 @@ enum ASCII {
     /// Compares two texts without case: negative, zero or positive.
     static func orderIgnoringCase(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-            let (first, second) = (lowercased(left[index]), lowercased(right[index]))
+            let (first, second) = (LetterCase.lower.bring(left[index]), LetterCase.lower.bring(right[index]))
             if first != second { return first < second ? -1 : 1 }
         }
         return left.count - right.count
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        byte &- UInt8(ascii: "A") < 26 ? byte ^ 0x20 : byte
     }
 }

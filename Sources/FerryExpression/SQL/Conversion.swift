@@ -128,9 +128,8 @@ extension Conversion {
         case .unchanged: return constant
         case .none(let reason): throw refusal(constant, attribute, reason)
         case .function(let name):
-            guard let function = ScalarFunction.named(name) else { preconditionFailure("no function \(name)") }
             do {
-                return try apply(function, to: constant, attribute)
+                return try apply(name, to: constant, attribute)
             } catch  where error.code == .rowFailed {
                 throw refusal(constant, attribute, error.message)
             }
@@ -147,25 +146,18 @@ extension Conversion {
     }
 
     private static func apply(
-        _ function: ScalarFunction, to constant: Expression.Constant, _ attribute: Attribute
+        _ function: String, to constant: Expression.Constant, _ attribute: Attribute
     ) throws(FerryError) -> Expression.Constant {
-        var result = FunctionResult()
-        switch constant {
-        case .null: return .null
-        case .boolean(let flag): try function.call(.integer(flag ? 1 : 0), result: &result)
-        case .integer(let integer): try function.call(.integer(integer), result: &result)
-        case .double(let double): try function.call(.real(double), result: &result)
-        case .string(let string):
-            try Array(string.utf8).withUnsafeBufferPointer { bytes throws(FerryError) in
-                try function.call(.text(UnsafeRawBufferPointer(bytes)), result: &result)
-            }
+        guard let call = DeepComputation(.call(function, [.constant(constant)])) else {
+            preconditionFailure("a call of a constant needs no arguments")
         }
+        var result = FunctionResult()
+        try DeepEvaluator(call).call(.init(start: nil, count: 0), result: &result)
         switch result.value {
         case .null: return .null
         case .integer(let integer): return attribute.type == .boolean ? .boolean(integer != 0) : .integer(integer)
         case .real(let real): return .double(real)
-        case .argument: return constant
-        case .text, .borrowedText: return .string(String(decoding: result.bytes, as: UTF8.self))
+        case .text, .borrowedText, .argument: return .string(String(decoding: result.bytes, as: UTF8.self))
         case .blob where attribute.type == .uuid: return constant
         case .blob: throw refusal(constant, attribute, "there is no constant of that type")
         }

@@ -34,8 +34,8 @@ extension ExpressionTranslation {
     }
 
     static func tooDeep(_ expression: Expression) -> FerryError {
-        FerryError(
-            .unsupported, "`\(expression)` nests more than \(levelLimit) collections.",
+        expression.error(
+            "nests more than \(levelLimit) collections.", .unsupported,
             remedy: "Nest fewer collections, or compute the value in a migration policy.")
     }
 
@@ -62,18 +62,17 @@ extension ExpressionTranslation {
             return isDistinct ? distinct(members) : members
         case .subquery(let collection, let variable, let condition):
             guard var members = try members(of: collection), members.value == nil else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` searches something that is not a collection of objects.",
+                throw expression.error(
+                    "searches something that is not a collection of objects.",
                     remedy: "Name a to-many relationship, as in SUBQUERY($source.books, $b, $b.price > 5).@count.")
             }
             members.collection.filters.append(try inside(members, variable).condition(condition))
             return members
         case .fetch(let entity, let condition):
             guard scope.model.entities[entity] != nil else {
-                throw FerryError(
-                    .badExpression,
-                    "`\(expression)` fetches objects of \(entity), which the source model does not have.",
-                    remedy: NearNames.remedy(for: entity, among: Array(scope.model.entities.keys)))
+                throw expression.error(
+                    "fetches objects of \(entity), which the source model does not have.",
+                    remedy: Remedy(NearNames.remedy(for: entity, among: Array(scope.model.entities.keys))))
             }
             var members = Members(
                 collection: .init(start: .entity(entity), level: scope.members.count), entity: entity)
@@ -145,17 +144,16 @@ extension ExpressionTranslation {
         let rest = steps.dropFirst(keys.count + 1).filter { $0 != .key("self") && $0 != .key("SELF") }
         if name == "count", rest.isEmpty, keys.isEmpty || !isDistinct { return count(members) }
         guard AggregateFunction.operators.contains(name) else {
-            throw FerryError(
-                .unsupported, "`\(expression)` uses @\(name), which Ferry does not support.",
+            throw expression.error(
+                "uses @\(name), which Ferry does not support.", .unsupported,
                 remedy: "Use @count, @sum, @avg, @min or @max.")
         }
         var members = members
         let path = Array(keys) + rest
         if !path.isEmpty {
             guard members.value == nil else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` applies keys to values.",
-                    remedy: "Put the keys before the operator that collects the values.")
+                throw expression.error(
+                    "applies keys to values.", remedy: "Put the keys before the operator that collects the values.")
             }
             // With all keys behind the operator, distinct applies to the objects, else to the values.
             if isDistinct, keys.isEmpty { members = distinct(members) }
@@ -190,8 +188,8 @@ extension ExpressionTranslation {
         }
         if operand.setOperation != nil { return try aggregate(name, ofSet: operand, expression) }
         guard case .list(let elements) = operand else {
-            throw FerryError(
-                .badExpression, "`\(expression)` needs a collection, or a list in braces.",
+            throw expression.error(
+                "needs a collection, or a list in braces.",
                 remedy: "Name a to-many relationship and an attribute, or write {a, b}.")
         }
         if name == "count" {
@@ -232,10 +230,7 @@ extension ExpressionTranslation {
 
     private func computed(_ name: String, of members: Members, _ expression: Expression) throws(FerryError) -> Typed {
         guard let function = AggregateFunction.byOperator[name], let value = members.value else {
-            throw FerryError(
-                .badExpression, "`\(expression)` computes @\(name) of objects, not values.",
-                remedy: "Name one of their attributes."
-            )
+            throw expression.error("computes @\(name) of objects, not values.", remedy: "Name one of their attributes.")
         }
         let isTotal = name != "min" && name != "max"
         let isFit =

@@ -35,8 +35,8 @@ extension ExpressionTranslation {
     }
 
     func readsFile(_ expression: Expression) -> FerryError {
-        FerryError(
-            .unsupported, "`\(expression)` reads data that may be stored outside the database.",
+        expression.error(
+            "reads data that may be stored outside the database.", .unsupported,
             remedy: "Compute the value in a migration policy.")
     }
 
@@ -61,8 +61,8 @@ extension ExpressionTranslation {
         guard operand.type.mayBeText || operand.type == .attribute(.binary), mayBeJSON || operand.type != .dynamic,
             !(try isExternal(text))
         else {
-            throw FerryError(
-                .badExpression, "`\(expression)` reads JSON from \(operand.type.title).",
+            throw expression.error(
+                "reads JSON from \(operand.type.title).",
                 remedy: "Name a String attribute, or a Binary Data attribute that is stored in the row.")
         }
         return operand.computation
@@ -75,8 +75,8 @@ extension ExpressionTranslation {
     /// Returns a table's entry for a value; nil without an entry.
     func tableEntry(for key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .constant(.string(let text)) = table, text.hasPrefix("{") else {
-            throw FerryError(
-                .badExpression, "`\(expression)` names a table, which only mapping files support.",
+            throw expression.error(
+                "names a table, which only mapping files support.",
                 remedy: "Define it under \"tables\" in a JSON mapping file, and write its name in quotes.")
         }
         let operand = try value(key)
@@ -138,8 +138,8 @@ extension ExpressionTranslation {
         let operand = try value(list)
         let isData = operand.type == .attribute(.binary) || operand.type == .attribute(.transformable)
         guard isData || operand.type.mayBeText, !(try isExternal(list)) else {
-            throw FerryError(
-                .badExpression, "`\(expression)` reads a property list from \(operand.type.title).",
+            throw expression.error(
+                "reads a property list from \(operand.type.title).",
                 remedy: "Name a Binary Data, Transformable or String attribute that is stored in the row.")
         }
         var keys: [Computation] = []
@@ -147,9 +147,8 @@ extension ExpressionTranslation {
         case nil: break
         case .constant(.string(let path))?: keys = Self.keys(path)
         default:
-            throw FerryError(
-                .badExpression, "`\(expression)` has keys that are not text.",
-                remedy: "Write them in quotes, with dots between them: 'a.b'.")
+            throw expression.error(
+                "has keys that are not text.", remedy: "Write them in quotes, with dots between them: 'a.b'.")
         }
         return Typed(.call("ferry_plist_value", [operand.computation] + keys), .dynamic)
     }
@@ -165,9 +164,9 @@ extension ExpressionTranslation {
         let kind = receiver.type.isUntyped ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
             let offered = TypedFunction.methods.filter { method in kind.map { method.receivers.contains($0) } ?? false }
-            throw FerryError(
+            throw expression.error(
+                "calls \(selector) on \(receiver.type.title), which Ferry does not support.",
                 known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
-                "`\(expression)` calls \(selector) on \(receiver.type.title), which Ferry does not support.",
                 remedy: offered.isEmpty
                     ? "Compute the value in a migration policy, or by a predefined function."
                     : "Such a value has \(Set(offered.map(\.selector)).sorted().joined(separator: ", ")).")
@@ -195,8 +194,8 @@ extension ExpressionTranslation {
             case .key("firstObject"): typed = part(.first, of: parts)
             case .key("lastObject"): typed = part(.last, of: parts)
             default:
-                throw FerryError(
-                    .badExpression, "`\(expression)` applies \(step) to a list of strings.",
+                throw expression.error(
+                    "applies \(step) to a list of strings.",
                     remedy: "Such a list has @count, firstObject and lastObject, and [index].")
             }
             return try methods(steps.dropFirst(), of: typed, expression)
@@ -210,8 +209,8 @@ extension ExpressionTranslation {
         var typed = receiver
         for step in steps {
             guard case .key(let key) = step else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` applies \(step) to a single value.",
+                throw expression.error(
+                    "applies \(step) to a single value.",
                     remedy: "Collection operators follow a to-many relationship or SUBQUERY.")
             }
             typed = try method(key, of: typed, [], expression)
@@ -221,19 +220,14 @@ extension ExpressionTranslation {
 
     // MARK: Lists
 
-    struct TextParts {
-        var text: Computation
-        var separator: Computation
-    }
-
     /// Returns the parts of a text for `FUNCTION(text, 'componentsSeparatedByString:', separator)`; nil otherwise.
-    func textParts(_ expression: Expression) throws(FerryError) -> TextParts? {
+    func textParts(_ expression: Expression) throws(FerryError) -> (text: Computation, separator: Computation)? {
         guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
             arguments.count == 1
         else { return nil }
         let operands = [try value(receiver), try value(arguments[0])]
         for operand in operands where !operand.type.mayBeText { throw mismatch("text", operand, expression) }
-        return TextParts(text: operands[0].computation, separator: operands[1].computation)
+        return (operands[0].computation, operands[1].computation)
     }
 
     func element(
@@ -246,8 +240,8 @@ extension ExpressionTranslation {
         }
         if let members = try members(of: list) { return try element(index, of: members, [], expression) }
         guard case .list(let elements) = list else {
-            throw FerryError(
-                .badExpression, "`\(expression)` uses an index on something that is not a list.",
+            throw expression.error(
+                "uses an index on something that is not a list.",
                 remedy: "Use it on a to-many relationship, a {list} or the parts of a text.")
         }
         guard var place = index.place.map({ Int(clamping: $0) }) else {
@@ -255,12 +249,12 @@ extension ExpressionTranslation {
         }
         if place < 0 { place += elements.count }
         guard elements.indices.contains(place) else {
-            throw FerryError(.badExpression, "`\(expression)` has no such element.", remedy: "The first one is 0.")
+            throw expression.error("has no such element.", remedy: "The first one is 0.")
         }
         return try value(elements[place])
     }
 
-    private func part(_ index: ElementIndex, of parts: TextParts) -> Typed {
+    private func part(_ index: ElementIndex, of parts: (text: Computation, separator: Computation)) -> Typed {
         guard let place = index.place else {
             return Typed(.call("ferry_part_count", [parts.text, parts.separator]), .integer64)
         }
@@ -268,13 +262,6 @@ extension ExpressionTranslation {
     }
 
     // MARK: Choices
-
-    func choice(
-        _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        let (either, type) = try withCommonType(value, other, expression)
-        return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
-    }
 
     /// Returns two values in one type, of which each row gets one.
     func withCommonType(

@@ -57,16 +57,15 @@ extension ExpressionTranslation {
                 let objects = try objects(expression)
                 if objects.isCollection { return .object(entity: objects.entity) }
             }
-            throw FerryError(
-                .badExpression, "`\(expression)` yields at most one object, but `forEach` needs several.",
+            throw expression.error(
+                "yields at most one object, but `forEach` needs several.",
                 remedy: "Name a to-many relationship, or leave `forEach` out.")
         }
     }
 
     private func noObjects(_ expression: Expression) -> FerryError {
-        FerryError(
-            .badExpression, "`\(expression)` yields a value, but source objects are needed.",
-            remedy: "Name a relationship, or `$source` itself.")
+        expression.error(
+            "yields a value, but source objects are needed.", remedy: "Name a relationship, or `$source` itself.")
     }
 }
 

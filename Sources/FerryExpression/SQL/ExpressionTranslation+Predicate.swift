@@ -96,7 +96,7 @@ extension ExpressionTranslation {
     ) throws(FerryError) -> Computation {
         guard left.type.mayBeText, right.type.mayBeText else { throw incomparable(left, right, comparison) }
         if case .constant(.string(let pattern)) = comparison.right {
-            _ = try PatternCache.compile(pattern, TextOptions(comparison.options))
+            _ = try PatternCache.compile(pattern, TextOptions(comparison.options.utf8))
         }
         return .call("ferry_matches", [left.computation, right.computation, options(comparison)])
     }

@@ -31,8 +31,8 @@ extension ExpressionTranslation {
         switch sets {
         case .union:
             guard let right = try collection(second) else {
-                throw FerryError(
-                    .unsupported, "`\(expression)` combines values of objects with constants.",
+                throw expression.error(
+                    "combines values of objects with constants.", .unsupported,
                     remedy: "Test each one separately: x IN a OR x IN b.")
             }
             return try union(left, right, expression)
@@ -61,8 +61,8 @@ extension ExpressionTranslation {
         switch (left.value, right.value) {
         case (nil, nil):
             guard let entity = scope.model.commonAncestor(of: left.entity, right.entity) else {
-                throw FerryError(
-                    .badExpression, "`\(expression)` combines objects of \(left.entity) and \(right.entity).",
+                throw expression.error(
+                    "combines objects of \(left.entity) and \(right.entity).",
                     remedy: "Combine their values, as in UNION($source.books.title, $source.films.title).")
             }
             return Members(collection: objects(of: entity, [left, right]), entity: entity)
@@ -78,9 +78,7 @@ extension ExpressionTranslation {
                 value: first.computation, isDistinct: true)
             return united
         default:
-            throw FerryError(
-                .badExpression, "`\(expression)` combines objects and values.",
-                remedy: "Name an attribute of both, or of neither.")
+            throw expression.error("combines objects and values.", remedy: "Name an attribute of both, or of neither.")
         }
     }
 
@@ -102,8 +100,8 @@ extension ExpressionTranslation {
     }
 
     private func noSet(_ operand: Expression, _ expression: Expression) -> FerryError {
-        FerryError(
-            .badExpression, "`\(expression)` uses `\(operand)` as a collection, but it is not one.",
+        expression.error(
+            "uses `\(operand)` as a collection, but it is not one.",
             remedy: "Name a to-many relationship, or write a list in braces.")
     }
 
@@ -172,8 +170,8 @@ extension ExpressionTranslation {
     ) throws(FerryError) -> Typed {
         guard var elements = try listElements(operand) else { throw noSet(operand, expression) }
         guard elements.count <= Self.setLimit else {
-            throw FerryError(
-                .unsupported, "`\(expression)` makes a set of more than \(Self.setLimit) constants.",
+            throw expression.error(
+                "makes a set of more than \(Self.setLimit) constants.", .unsupported,
                 remedy: "Remove the duplicates and use a list instead.")
         }
         // Of equal values the first counts.
@@ -203,8 +201,8 @@ extension ExpressionTranslation {
     ) throws(FerryError) -> Typed {
         guard let place = index.place else { return count(members) }
         guard !members.collection.isDistinct, members.collection.united.isEmpty else {
-            throw FerryError(
-                .unsupported, "`\(expression)` uses an index on a set, which has no order.",
+            throw expression.error(
+                "uses an index on a set, which has no order.", .unsupported,
                 remedy: "Use it on an ordered relationship, or use @min or @max.")
         }
         var members = members

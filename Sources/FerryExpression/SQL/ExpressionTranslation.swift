@@ -52,8 +52,8 @@ package struct ExpressionTranslation {
         if case .keyPath(let base, let steps) = expression, base.isObject {
             storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
-            throw FerryError(
-                .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside the database.",
+            throw expression.error(
+                "is computed, and \(attribute.name) is stored outside the database.", .unsupported,
                 remedy: "Only the value of an attribute that is also stored outside can be copied to it.")
         }
         let fragment = try value(expression)
@@ -84,7 +84,8 @@ package struct ExpressionTranslation {
             if base.isObject { return try column(try scope.resolve(base, steps), expression) }
             return try keyed(base, steps, expression)
         case .ternary(let condition, let value, let other):
-            return try choice(condition, value, other, expression)
+            let (either, type) = try withCommonType(value, other, expression)
+            return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
         case .ifNil(let value, let substitute):
             let (either, type) = try withCommonType(value, substitute, expression)
             return Typed(.operation(.ifNull, either), type)
@@ -115,9 +116,7 @@ package struct ExpressionTranslation {
             return Typed(.call("ferry_json_get", [.elementText] + keys.map { .constant(.string($0)) }), .dynamic)
         case .attribute(let attribute, _):
             if attribute.type == .composite {
-                throw FerryError(
-                    .badExpression, "`\(expression)` yields a composite, not a value.",
-                    remedy: "Name one of its elements.")
+                throw expression.error("yields a composite, not a value.", remedy: "Name one of its elements.")
             }
             if attribute.allowsExternalStorage, !path.valueKeys.isEmpty { throw readsFile(expression) }
             var sourcePath = path
@@ -157,8 +156,7 @@ package struct ExpressionTranslation {
         default: break
         }
         if let reason = PredefinedFunction.refused[selector] {
-            throw FerryError(
-                .unsupported, "`\(expression)` \(reason).", remedy: "Compute the value in a migration policy.")
+            throw expression.error("\(reason).", .unsupported, remedy: "Compute the value in a migration policy.")
         }
         if let typed = TypedFunction.all[selector], typed.arguments.count == arguments.count {
             return try self.typed(typed, arguments, expression)
@@ -166,8 +164,8 @@ package struct ExpressionTranslation {
         guard let known = PredefinedFunction.all[selector], known.argumentCount == arguments.count,
             let function = known.function
         else {
-            throw FerryError(
-                .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not support.",
+            throw expression.error(
+                "uses the function \(selector), which Ferry does not support.", .unsupported,
                 remedy: "Compute the value in a migration policy.")
         }
         var operands: [Typed] = []
@@ -196,7 +194,7 @@ package struct ExpressionTranslation {
     func isCollection(
         _ expression: Expression, remedy: Remedy = "Reduce it to one value, as in `.@count`, or use ANY."
     ) -> FerryError {
-        FerryError(.badExpression, "`\(expression)` yields a collection, not one value.", remedy: remedy)
+        expression.error("yields a collection, not one value.", remedy: remedy)
     }
 
     /// Translates an operand of arithmetic: a number whose type decides its storage class.
@@ -216,8 +214,8 @@ package struct ExpressionTranslation {
     }
 
     func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
-        FerryError(
-            .badExpression, "`\(expression)` needs \(wanted), but has \(operand.type.title).",
+        expression.error(
+            "needs \(wanted), but has \(operand.type.title).",
             remedy: "Check the attribute's type in the source model.")
     }
 
@@ -225,8 +223,8 @@ package struct ExpressionTranslation {
         _ operand: Expression, _ type: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
         guard case .constant(.string(let name)) = type, let target = Self.castTypes[name] else {
-            throw FerryError(
-                .badExpression, "`\(expression)` casts to an unknown type.",
+            throw expression.error(
+                "casts to an unknown type.",
                 remedy: "Types are \(Self.castTypes.keys.sorted().joined(separator: ", ")).")
         }
         let fragment = try value(operand)
@@ -235,8 +233,7 @@ package struct ExpressionTranslation {
         case .unchanged: return Typed(fragment.computation, target)
         case .function(let function): return Typed(.call(function, [fragment.computation]), target)
         case .none(let reason):
-            throw FerryError(
-                .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.sourceName): \(reason).")
+            throw expression.error("casts \(fragment.type.title) to \(target.sourceName): \(reason).")
         }
     }
 
@@ -255,15 +252,14 @@ package struct ExpressionTranslation {
         default: return nil
         }
         guard let functions = scope.policyFunctions else {
-            throw FerryError(
-                .missingPolicy,
-                "`\(expression)` calls \(name) of the migration policy, which is code outside the mapping model.",
+            throw expression.error(
+                "calls \(name) of the migration policy, which is code outside the mapping model.", .missingPolicy,
                 remedy: "Give the attribute its own expression in a mapping file, or register the policy.")
         }
         guard functions.contains(name) else {
-            throw FerryError(
-                .missingPolicy, "`\(expression)` calls \(name), which the registered migration policy does not offer.",
-                remedy: "Add it to the policy's functions. " + NearNames.remedy(for: name, among: Array(functions)))
+            throw expression.error(
+                "calls \(name), which the registered migration policy does not offer.", .missingPolicy,
+                remedy: "Add it to the policy's functions. \(NearNames.remedy(for: name, among: Array(functions)))")
         }
         return .policy(name, try arguments.map { argument throws(FerryError) in try value(argument).computation })
     }
@@ -280,8 +276,8 @@ package struct ExpressionTranslation {
         if case .variable(let name) = receiver,
             ["manager", "destination", "entityMapping", "propertyMapping"].contains(name)
         {
-            throw FerryError(
-                .unsupported, "`\(expression)` calls \(selector) of $\(name), which does not yield an attribute value.",
+            throw expression.error(
+                "calls \(selector) of $\(name), which does not yield an attribute value.", .unsupported,
                 remedy: "Compute the value in a migration policy, or by a predefined function.")
         }
         if try isExternal(receiver) { throw readsFile(expression) }

@@ -145,8 +145,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
         // The values belong to the outer query.
         let lookups = try collection.equalities.map { equality throws(FerryError) in
-            MemberLookup(
-                member: equality.member, value: try text(of: equality.value), mayFail: equality.mayFail)
+            (equality: equality, value: try text(of: equality.value))
         }
         try resolver.open(collection, keys: keys, lookups)
         let filters = try collection.filters.map { filter throws(FerryError) in "(\(try text(of: filter)))" }
@@ -234,46 +233,26 @@ package protocol PathResolver {
 
     /// Begins a subquery over the members of a collection; columns of members belong to the subquery.
     ///
-    /// For a union of objects `keys` is the SELECT of their keys. An index may narrow the members by all `lookups`.
+    /// For a union of objects `keys` is the SELECT of their keys. An index may narrow the members by all `lookups`,
+    /// each with its value as SQL in the outer query.
     mutating func open(
-        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+        _ collection: CollectionComputation, keys: String?, _ lookups: [(equality: MemberEquality, value: String)]
     ) throws(FerryError)
 
-    /// Ends the latest subquery.
-    mutating func closeCollection() -> CollectionSQL
-}
-
-/// A value by which an index can find the members of a collection.
-package struct MemberLookup {
-    package var member: ResolvedPath
-    /// SQL of the value, in the outer query.
-    package var value: String
-    /// Whether the value must not be computed where there is no member.
-    package var mayFail: Bool
-}
-
-/// The parts of a subquery over the members of a collection, without the values.
-package struct CollectionSQL {
-    package var from: String
-    package var conditions: [String]
-    /// The terms that order the members as the relationships do.
-    package var order: [String]
-
-    package init(from: String, conditions: [String], order: [String]) {
-        self.from = from
-        self.conditions = conditions
-        self.order = order
-    }
+    /// Ends the latest subquery: its tables, conditions, and the terms that order the members as the relationships do.
+    mutating func closeCollection() -> (from: String, conditions: [String], order: [String])
 }
 
 extension PathResolver {
     package mutating func open(
-        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+        _ collection: CollectionComputation, keys: String?, _ lookups: [(equality: MemberEquality, value: String)]
     ) throws(FerryError) {
         throw FerryError(.unsupported, "An expression reads a collection where there is only one row.")
     }
 
-    package mutating func closeCollection() -> CollectionSQL { preconditionFailure("no collection was begun") }
+    package mutating func closeCollection() -> (from: String, conditions: [String], order: [String]) {
+        preconditionFailure("no collection was begun")
+    }
 
     package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? { nil }
 }

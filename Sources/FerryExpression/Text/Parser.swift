@@ -189,10 +189,8 @@ struct Parser {
     /// Reads `ANY collection` and an operator with its right side.
     private mutating func quantified(_ word: String) throws(FerryError) -> Node {
         let start = token.position
-        let upper = word.uppercased()
-        guard let quantifier = Predicate.Quantifier(rawValue: upper == "SOME" ? "ANY" : upper) else {
-            throw unsupported(word)
-        }
+        // SOME is ANY.
+        let quantifier = Predicate.Quantifier(rawValue: word.uppercased()) ?? .any
         try advance()
         let collection = try read(Level.comparison.tighter)
         let member = leaf(.expression(.member), collection.position)
@@ -323,8 +321,7 @@ struct Parser {
     func unexpected(_ wanted: String) -> FerryError {
         switch token.kind {
         case .end: error("expected \(wanted) at the end")
-        case .word(let text): error("expected \(wanted), found `\(text)`")
-        case .symbol(let text): error("expected \(wanted), found `\(text)`")
+        case .word(let text), .symbol(let text): error("expected \(wanted), found `\(text)`")
         default: error("expected \(wanted)")
         }
     }

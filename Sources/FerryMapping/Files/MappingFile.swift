@@ -46,7 +46,7 @@ package struct MappingFile {
         let name = Self.name(of: path)
         if isFolder {
             let xml = "\(path)/xcmapping.xml"
-            guard Self.fileExtension(of: path) == "xcmappingmodel", try files.exists(xml) else {
+            guard FileLayer.parts(of: path).extension == "xcmappingmodel", try files.exists(xml) else {
                 throw FerryError(
                     .badMapping, "The folder \(path) is not a mapping model: it has no xcmapping.xml.",
                     remedy: "Name a .xcmappingmodel, a .cdm or a .json file.")
@@ -98,15 +98,8 @@ package struct MappingFile {
     private static func name(of path: String) -> String {
         let name = fileName(of: path)
         let parent = FileLayer.parent(of: path)
-        let named =
-            name == "xcmapping.xml" && fileExtension(of: parent) == "xcmappingmodel" ? fileName(of: parent) : name
-        let end = named.lastIndex(of: ".") ?? named.endIndex
-        return String(end == named.startIndex ? named[...] : named[..<end])
-    }
-
-    static func fileExtension(of path: String) -> String {
-        let name = fileName(of: path)
-        return name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+        let isXML = name == "xcmapping.xml" && FileLayer.parts(of: parent).extension == "xcmappingmodel"
+        return FileLayer.parts(of: isXML ? parent : name).stem
     }
 }
 
@@ -119,7 +112,7 @@ extension MappingFile {
     ///
     /// - Throws: As ``load(path:files:)``; `.notFound` also if a folder holds no mapping model.
     package static func loadAll(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> [MappingModel] {
-        guard try present(path, files).isDirectory, fileExtension(of: path) != "xcmappingmodel" else {
+        guard try present(path, files).isDirectory, FileLayer.parts(of: path).extension != "xcmappingmodel" else {
             return [try load(path: path, files: files)]
         }
         var loaded: [MappingModel] = []
@@ -142,7 +135,7 @@ extension MappingFile {
         var paths: [String] = []
         for name in names {
             let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-            switch fileExtension(of: name) {
+            switch FileLayer.parts(of: name).extension {
             case "xcmappingmodel", "cdm": paths.append(path)
             case "json" where try isMappingFile(path, files): paths.append(path)
             default: break

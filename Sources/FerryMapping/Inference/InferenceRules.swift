@@ -14,22 +14,13 @@ struct InferenceRules {
     }
 
     func verdicts() -> [InferredMapping.Change] {
-        var verdicts = difference.changes.map { change in
+        let verdicts = difference.changes.map { change in
             let verdict = verdict(on: change)
             return InferredMapping.Change(
                 entity: change.entity, property: change.property, kind: change.kind,
                 isInferable: verdict.isInferable, reason: verdict.reason)
         }
-        for (entity, relationship, reason) in lostDestinations()
-        where !verdicts.contains(where: {
-            $0.entity == entity && $0.property == relationship && $0.kind == .destinationEntityChanged
-        }) {
-            verdicts.append(
-                .init(
-                    entity: entity, property: relationship, kind: .destinationEntityChanged, isInferable: false,
-                    reason: reason))
-        }
-        return verdicts
+        return verdicts + lostDestinations(besides: verdicts)
     }
 
     private struct Verdict {
@@ -144,14 +135,19 @@ struct InferenceRules {
     }
 
     /// Relationships to an unchanged destination entity of which a subentity has left the hierarchy.
-    private func lostDestinations() -> [(entity: String, relationship: String, reason: String)] {
-        var found: [(String, String, String)] = []
+    private func lostDestinations(besides known: [InferredMapping.Change]) -> [InferredMapping.Change] {
+        var found: [InferredMapping.Change] = []
         for name in matching.destination.sortedEntityNames where matching.sourceEntities[name] != nil {
             for new in matching.destination.entities[name]?.relationships ?? [] {
-                guard let old = matching.sourceRelationship(of: new.name, in: name), let reason = lost(old, new) else {
-                    continue
-                }
-                found.append((name, new.name, reason))
+                guard let old = matching.sourceRelationship(of: new.name, in: name), let reason = lost(old, new),
+                    !known.contains(where: {
+                        $0.entity == name && $0.property == new.name && $0.kind == .destinationEntityChanged
+                    })
+                else { continue }
+                found.append(
+                    .init(
+                        entity: name, property: new.name, kind: .destinationEntityChanged, isInferable: false,
+                        reason: reason))
             }
         }
         return found

@@ -2,8 +2,6 @@ internal import FerryBase
 internal import FerryExpression
 package import FerryModel
 
-internal import class Foundation.NSUUID
-
 /// The mapping that follows from two model versions alone, as in Core Data's lightweight migration.
 package struct InferredMapping: Sendable {
     /// A difference between the versions, and whether a mapping can be inferred over it.
@@ -165,7 +163,7 @@ extension Expression.Constant {
         case .text(let text): self = .string(text)
         case .blob(let bytes):
             guard type == .uuid, bytes.count == 16 else { return nil }
-            self = .string(NSUUID(uuidBytes: bytes).uuidString)
+            self = .string(bytes.uuidText)
         }
     }
 }

@@ -313,7 +313,7 @@ extension StepResolver {
         let versions = [source, destination]
         let known = ["xcdatamodel", "mom", "omo"]
         let areFiles = versions.allSatisfy { version in
-            version.parts.count < 2 && known.contains(MappingFile.fileExtension(of: version.path))
+            version.parts.count < 2 && known.contains(FileLayer.parts(of: version.path).extension)
         }
         return areFiles ? versions.map(\.path) : []
     }
@@ -322,10 +322,10 @@ extension StepResolver {
     var modelFiles: [String] {
         let paths = [source, destination].flatMap { $0.parts.isEmpty ? [$0.path] : $0.parts }.map { path in
             let parent = FileLayer.parent(of: path)
-            return ["xcdatamodeld", "momd"].contains(MappingFile.fileExtension(of: parent)) ? parent : path
+            return ["xcdatamodeld", "momd"].contains(FileLayer.parts(of: parent).extension) ? parent : path
         }
         let known = ["xcdatamodeld", "momd", "xcdatamodel", "mom", "omo"]
-        guard paths.allSatisfy({ known.contains(MappingFile.fileExtension(of: $0)) }) else { return [] }
+        guard paths.allSatisfy({ known.contains(FileLayer.parts(of: $0).extension) }) else { return [] }
         return paths.distinct
     }
 }

@@ -51,7 +51,7 @@ extension StepResolver {
     }
 
     private func pairs(in mappings: [ResolvedEntityMapping]) -> [Sides] {
-        let positions = Dictionary(mappings.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
+        let positions = Dictionary(first: mappings.map { ($0.name, $0.position) })
         var pairs: [Sides] = []
         for mapping in mappings {
             for value in mapping.relationships {
@@ -76,14 +76,13 @@ extension StepResolver {
 
     /// Whether both sides relate the same source objects: one path is the other one reversed.
     private func mirror(_ sides: Sides) -> Bool {
-        guard let path = path(of: sides.value, in: sides.mapping),
-            let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping),
-            path.start == .source, inversePath.start == .source
-        else { return false }
+        let path = path(of: sides.value, in: sides.mapping)
+        let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping)
+        guard path.start == .source, inversePath.start == .source else { return false }
         return path.hops.reversed().map(\.relationship.inverseName) == inversePath.hops.map(\.relationship.name)
     }
 
-    private func path(of value: ResolvedRelationship, in mapping: Int) -> ResolvedPath? {
+    private func path(of value: ResolvedRelationship, in mapping: Int) -> ResolvedPath {
         do {
             return try ExpressionTranslation(scope: live[mapping].scope).path(toObjects: value.from)
         } catch {

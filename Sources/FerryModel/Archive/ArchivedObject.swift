@@ -45,18 +45,6 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Keyed values
 
-    /// The keys of the object's values, without the archive's own key (`$class`).
-    package var keys: [String] {
-        get throws(FerryError) {
-            guard case .dictionary(let keys, _) = value else { return [] }
-            var names: [String] = []
-            for key in keys {
-                if case .string(let name) = try archive.list.value(at: key), !name.hasPrefix("$") { names.append(name) }
-            }
-            return names
-        }
-    }
-
     /// Returns the object under a key; nil if the key is missing or its value is nil.
     package func object(_ key: StaticString) throws(FerryError) -> ArchivedObject? {
         guard let reference = try reference(of: key) else { return nil }

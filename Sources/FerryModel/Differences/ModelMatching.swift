@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// The entities and properties of two models that continue each other, by name and renaming identifier.
 ///
 /// An entity or property without a renaming identifier has its name as identifier. An identifier in the destination
@@ -20,8 +22,7 @@ package struct ModelMatching: Sendable {
         sourceEntities = Self.pairs(
             source.sortedEntityNames.map { Named($0, source.entities[$0]?.renamingIdentifier) },
             destination.sortedEntityNames.map { Named($0, destination.entities[$0]?.renamingIdentifier) })
-        destinationEntities = Dictionary(
-            sourceEntities.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        destinationEntities = Dictionary(first: sourceEntities.map { ($0.value, $0.key) })
         var attributes: [String: [String: String]] = [:]
         var relationships: [String: [String: String]] = [:]
         for (new, old) in sourceEntities {
@@ -64,7 +65,7 @@ package struct ModelMatching: Sendable {
     func continuedRelationships(in entity: String) -> [String: String] { Self.inverted(relationships[entity]) }
 
     private static func inverted(_ pairs: [String: String]?) -> [String: String] {
-        Dictionary((pairs ?? [:]).map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(first: (pairs ?? [:]).map { ($0.value, $0.key) })
     }
 
     // MARK: Matching
@@ -96,9 +97,7 @@ package struct ModelMatching: Sendable {
         if (source + destination).allSatisfy({ $0.ownIdentifier == nil }) {
             // Without identifiers, the usual case, names alone decide.
             let names = Set(source.map(\.name))
-            return Dictionary(
-                destination.compactMap { names.contains($0.name) ? ($0.name, $0.name) : nil },
-                uniquingKeysWith: { first, _ in first })
+            return Dictionary(first: destination.compactMap { names.contains($0.name) ? ($0.name, $0.name) : nil })
         }
         // First the matches by identifier, the most exact first; then the matches by name.
         let rules: [(_ old: Named, _ new: Named) -> Bool] = [

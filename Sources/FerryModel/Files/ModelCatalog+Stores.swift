@@ -61,11 +61,7 @@ extension ModelVersion {
     }
 
     /// The name of the file without the extension.
-    var fileStem: String {
-        let name = FileLayer.name(of: path)
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
-        return String(name[..<dot])
-    }
+    var fileStem: String { FileLayer.parts(of: path).stem }
 }
 
 /// A version identifier that is a number, or numbers with dots between them (`1.2.0`).

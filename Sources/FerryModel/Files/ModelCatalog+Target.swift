@@ -63,13 +63,7 @@ extension ModelCatalog {
     }
 
     private var orderedPaths: [String] {
-        var paths: [String] = []
-        for version in versions {
-            for member in members where member.hashes == version.hashes && !paths.contains(member.home) {
-                paths.append(member.home)
-            }
-        }
-        return paths
+        versions.flatMap { version in members.filter { $0.hashes == version.hashes }.map(\.home) }.distinct
     }
 
     private func distinctVersions(of path: String) -> [ModelVersion] {
@@ -188,16 +182,8 @@ extension ModelCatalog {
     // MARK: Merged models
 
     private func merged(for hashes: [String: [UInt8]], wanted: ModelVersion?) -> ModelCatalog? {
-        var bundles: [[ModelVersion]] = []
-        for version in versions where version.origin == .file {
-            if let index = bundles.firstIndex(where: { Self.bundlePath(of: $0[0]) == Self.bundlePath(of: version) }) {
-                bundles[index].append(version)
-            } else {
-                bundles.append([version])
-            }
-        }
         var parts: [(versions: [ModelVersion], index: Int)] = []
-        for bundle in bundles {
+        for (_, bundle) in versions.filter({ $0.origin == .file }).groups(by: Self.bundlePath) {
             let fitting = bundle.indices.filter { index in
                 !bundle[index].hashes.isEmpty && bundle[index].hashes.allSatisfy { hashes[$0.key] == $0.value }
             }

@@ -17,7 +17,7 @@ package struct ModelCatalog: Sendable {
     ///
     /// - Throws: `.notFound` if a path holds no model; `.badModel` if a model is damaged or no model is readable.
     package init(
-        places: [ModelPlace], files: FileLayer = FileLayer(), readStore: StoreModelReader? = nil
+        places: [(path: String, name: String?)], files: FileLayer = FileLayer(), readStore: StoreModelReader? = nil
     ) throws(FerryError) {
         var reader = ModelFiles(files: files, readStore: readStore)
         try WorkThread.withStack { () throws(FerryError) in for place in places { try reader.read(place) } }
@@ -26,7 +26,7 @@ package struct ModelCatalog: Sendable {
     }
 
     package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
-        try self.init(places: paths.map { ModelPlace(path: $0) }, files: files)
+        try self.init(places: paths.map { ($0, nil) }, files: files)
     }
 
     /// The criterion of the versions' order.

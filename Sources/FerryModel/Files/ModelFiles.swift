@@ -8,17 +8,6 @@ package struct UnreadableVersion: Sendable {
     package var error: FerryError
 }
 
-/// A model as it is named: a path, and for a store perhaps the name of its version.
-package struct ModelPlace: Sendable, Hashable {
-    package var path: String
-    package var name: String?
-
-    package init(path: String, name: String? = nil) {
-        self.path = path
-        self.name = name
-    }
-}
-
 /// Reads the model that a store holds; nil if the file does not begin like a database.
 ///
 /// - Throws: `.notACoreDataStore` for another database, `.badModel` if the store holds no usable model.
@@ -42,7 +31,7 @@ struct ModelFiles {
     }
 
     /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
-    mutating func read(_ given: ModelPlace) throws(FerryError) {
+    mutating func read(_ given: (path: String, name: String?)) throws(FerryError) {
         let path = Self.trimmed(given.path)
         guard let attributes = try files.attributesIfPresent(path) else {
             throw FerryError(
@@ -103,7 +92,7 @@ struct ModelFiles {
 
     /// - Returns: False if the path's name is not that of a model.
     private mutating func readModel(_ path: String, isDirectory: Bool) throws(FerryError) -> Bool {
-        switch (Self.extension(of: path), isDirectory) {
+        switch (FileLayer.parts(of: path).extension, isDirectory) {
         case ("xcdatamodeld", true): try readSourceBundle(path)
         case ("momd", true): try readCompiledBundle(path)
         case ("xcdatamodel", true):
@@ -117,7 +106,7 @@ struct ModelFiles {
         default:
             // The path of a source model's XML file itself.
             guard FileLayer.name(of: path) == "contents", !isDirectory,
-                Self.extension(of: FileLayer.parent(of: path)) == "xcdatamodel"
+                FileLayer.parts(of: FileLayer.parent(of: path)).extension == "xcdatamodel"
             else { return false }
             return try readModel(FileLayer.parent(of: path), isDirectory: true)
         }
@@ -127,7 +116,7 @@ struct ModelFiles {
     // MARK: Source models
 
     private mutating func readSourceBundle(_ path: String) throws(FerryError) {
-        let models = try names(in: path).filter { Self.extension(of: $0) == "xcdatamodel" }
+        let models = try names(in: path).filter { FileLayer.parts(of: $0).extension == "xcdatamodel" }
         guard !models.isEmpty else {
             throw FerryError(
                 .badModel, "The model bundle \(path) contains no version (.xcdatamodel).",
@@ -182,7 +171,7 @@ struct ModelFiles {
     }
 
     private mutating func readCompiledBundle(_ path: String) throws(FerryError) {
-        let models = try names(in: path).filter { Self.extension(of: $0) == "mom" }
+        let models = try names(in: path).filter { FileLayer.parts(of: $0).extension == "mom" }
         guard !models.isEmpty else {
             throw FerryError(
                 .badModel, "The compiled model \(path) contains no version (.mom).",
@@ -255,19 +244,15 @@ struct ModelFiles {
         return isBundle(parent) ? stem(of: parent) : nil
     }
 
-    static func isBundle(_ path: String) -> Bool { ["xcdatamodeld", "momd"].contains(Self.extension(of: path)) }
-
-    static func `extension`(of path: String) -> String {
-        let name = FileLayer.name(of: path)
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-        return name[name.index(after: dot)...].lowercased()
+    static func isBundle(_ path: String) -> Bool {
+        ["xcdatamodeld", "momd"].contains(FileLayer.parts(of: path).extension)
     }
 
     /// Returns the file's name without the extension of a model; other dots belong to the name (`Model 1.2`).
     static func stem(of path: String) -> String {
-        let name = FileLayer.name(of: path)
-        let known = ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(Self.extension(of: name))
-        return known ? String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) : name
+        let parts = FileLayer.parts(of: path)
+        let isModel = ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(parts.extension)
+        return isModel ? parts.stem : FileLayer.name(of: path)
     }
 
     private static func join(_ folder: String, _ name: String) -> String {

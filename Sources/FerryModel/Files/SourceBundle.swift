@@ -23,7 +23,7 @@ package struct SourceBundle {
     package init(_ path: String, files: FileLayer = FileLayer()) throws(FerryError) {
         self.path = path
         self.files = files
-        guard ModelFiles.extension(of: path) == "xcdatamodeld" else {
+        guard FileLayer.parts(of: path).extension == "xcdatamodeld" else {
             throw FerryError(
                 .usage, "\(path) is not a bundle of source models.", remedy: "Name one that ends in .xcdatamodeld.")
         }
@@ -74,7 +74,7 @@ package struct SourceBundle {
     private func nextName() throws(FerryError) -> String {
         let stem = ModelFiles.stem(of: path)
         guard catalog != nil else { return stem }
-        let names = try files.list(path).filter { ModelFiles.extension(of: $0.name) == "xcdatamodel" }
+        let names = try files.list(path).filter { FileLayer.parts(of: $0.name).extension == "xcdatamodel" }
             .map { ModelFiles.stem(of: $0.name) }
         let numbers = names.compactMap { name in
             name == stem ? 1 : name.hasPrefix(stem + " ") ? Int(name.dropFirst(stem.count + 1)) : nil

@@ -125,13 +125,11 @@ package enum SourceModel {
                 isTransient: element.flag("transient"), isOrdered: element.flag("ordered"))
             relationship.minCount = try count("minCount", of: element, in: owner) ?? 0
             relationship.maxCount = try count("maxCount", of: element, in: owner) ?? (element.flag("toMany") ? 0 : 1)
-            switch element["deletionRule"] {
-            case "No Action": relationship.deleteRule = .noAction
-            case nil, "Nullify": relationship.deleteRule = .nullify
-            case "Cascade": relationship.deleteRule = .cascade
-            case "Deny": relationship.deleteRule = .deny
-            case let rule?: throw broken("the relationship '\(owner).\(name)' has the unknown delete rule '\(rule)'")
+            let rule = element["deletionRule"] ?? "Nullify"
+            guard let deleteRule = Relationship.DeleteRule.allCases.first(where: { $0.sourceName == rule }) else {
+                throw broken("the relationship '\(owner).\(name)' has the unknown delete rule '\(rule)'")
             }
+            relationship.deleteRule = deleteRule
             relationship.renamingIdentifier = renamingIdentifier(of: element)
             relationship.versionHashModifier = element["versionHashModifier"].nonEmpty
             relationship.userInfo = userInfo(of: element)

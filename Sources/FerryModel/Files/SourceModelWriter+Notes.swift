@@ -10,7 +10,7 @@ extension SourceModelWriter {
         for name in model.sortedEntityNames {
             guard let entity = model.entities[name], let read = again.entities[name] else { continue }
             for property in entity.fetchedProperties { note(.fetchedProperty, "\(name).\(property.name)") }
-            let attributes = Dictionary(read.attributes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+            let attributes = Dictionary(first: read.attributes.map { ($0.name, $0) })
             for attribute in entity.attributes {
                 let place = "\(name).\(attribute.name)"
                 let isOpen = attribute.archived["NSDefaultValue"] != nil

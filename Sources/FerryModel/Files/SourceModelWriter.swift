@@ -138,22 +138,15 @@ package struct SourceModelWriter {
     }
 
     private static func write(_ relationship: Relationship, of owner: String, to xml: inout XMLText) {
-        let rule =
-            switch relationship.deleteRule {
-            case .noAction: "No Action"
-            case .nullify: "Nullify"
-            case .cascade: "Cascade"
-            case .deny: "Deny"
-            }
         let attributes: [(String, String?)] = [
             ("name", relationship.name), ("optional", relationship.isOptional ? "YES" : nil),
             ("transient", relationship.isTransient ? "YES" : nil), ("toMany", relationship.isToMany ? "YES" : nil),
             ("minCount", relationship.minCount == 0 ? nil : String(relationship.minCount)),
-            ("maxCount", relationship.maxCount == 0 ? nil : String(relationship.maxCount)), ("deletionRule", rule),
-            ("ordered", relationship.isOrdered ? "YES" : nil), ("destinationEntity", relationship.destinationEntity),
-            ("inverseName", relationship.inverseName), ("inverseEntity", relationship.inverseEntity),
-            ("elementID", relationship.renamingIdentifier), ("versionHashModifier", relationship.versionHashModifier),
-            ("syncable", "YES"),
+            ("maxCount", relationship.maxCount == 0 ? nil : String(relationship.maxCount)),
+            ("deletionRule", relationship.deleteRule.sourceName), ("ordered", relationship.isOrdered ? "YES" : nil),
+            ("destinationEntity", relationship.destinationEntity), ("inverseName", relationship.inverseName),
+            ("inverseEntity", relationship.inverseEntity), ("elementID", relationship.renamingIdentifier),
+            ("versionHashModifier", relationship.versionHashModifier), ("syncable", "YES"),
         ]
         let place = "\(owner).\(relationship.name)"
         xml.element("relationship", attributes, place: place) { write(relationship.userInfo, of: place, to: &$0) }

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerryStore
 
@@ -9,7 +10,7 @@ extension InPlaceBuilder {
             uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
         self.updates = updates.mapValues(\.statement)
         for table in moves.kept {
-            var names = Dictionary(table.renames.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+            var names = Dictionary(first: table.renames.map { ($0.from, $0.to) })
             names[table.name] = table.newName
             dropIndexes(of: table.name, &indexes, names: names, written: updates[table.newName]?.columns ?? [])
         }
@@ -139,8 +140,7 @@ struct IndexMoves {
     }
 
     init(wanted: [IndexDefinition]) {
-        self.wanted = Dictionary(
-            wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+        self.wanted = Dictionary(first: wanted.map { ($0.name.uppercased(), $0) })
     }
 
     /// The index of the new version that an altered table's index becomes; nil if it must be dropped.

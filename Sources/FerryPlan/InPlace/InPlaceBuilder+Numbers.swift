@@ -139,8 +139,7 @@ extension InPlaceBuilder {
 
     /// Adds derived values, the version, then triggers: triggers call Apple's functions, so nothing may be written after them.
     mutating func close() {
-        let old = Dictionary(
-            schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
+        let old = Dictionary(first: schema.derivedValues.map { ($0.attribute, $0) })
         for value in destination.derivedValues {
             if let before = old[value.attribute], isKept(before, value) { continue }
             addOverAllKeys(

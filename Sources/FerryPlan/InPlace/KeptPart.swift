@@ -169,7 +169,7 @@ package struct KeptPart: Sendable {
         else { return false }
         guard let inverse = layout.model.inverseKey(of: relationship) else { return true }
         guard case .inverseForeignKey? = layout.relationshipStorage[inverse] else { return false }
-        return rules.byRelationship.allSatisfy { $0.key != inverse }
+        return rules.byKey[inverse] == nil
     }
 
     private static func filledTables(

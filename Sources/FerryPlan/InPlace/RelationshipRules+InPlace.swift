@@ -47,7 +47,7 @@ extension RelationshipRules {
     /// The pairs by the rules of the relationship itself.
     private func ruled(_ relationship: PropertyKey) throws(StepObstacle) -> [Pair] {
         var found: [Pair] = []
-        for contribution in contributions(to: relationship) {
+        for contribution in byKey[relationship] ?? [] {
             let (mapping, rule) = (contribution.mapping, contribution.rule)
             guard let origin = contribution.origin else {
                 throw StepObstacle("\(mapping.destination).\(rule.name) is filled over a path")

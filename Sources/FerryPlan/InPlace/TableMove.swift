@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -68,8 +69,7 @@ struct TableMove: Sendable, Equatable {
         of source: EntityTable, to destination: EntityTable, _ slots: [ColumnSlot], _ rows: [Rows],
         in layout: StoreLayout
     ) -> Way {
-        let declared = Dictionary(
-            source.columns.map { ($0.name, $0.type.uppercased()) }, uniquingKeysWith: { first, _ in first })
+        let declared = Dictionary(first: source.columns.map { ($0.name, $0.type.uppercased()) })
         var kept = KeptTable(
             name: source.name, newName: destination.name, columns: source.columns.map(\.name), reason: "a new property")
         var carriers: [String: String] = [:]
@@ -152,7 +152,7 @@ struct TableMove: Sendable, Equatable {
     /// Updates the rows of an altered table in one pass; nil if no value changes.
     func update() -> (statement: ProgramStatement, columns: Set<String>)? {
         guard case .alter(_, let carriers) = way else { return nil }
-        let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        let names = Dictionary(first: carriers.map { ($0.value, $0.key) })
         var values = Parameters()
         var assignments: [(column: String, groups: [(sql: String, numbers: [Int64])])] = []
         for slot in slots {

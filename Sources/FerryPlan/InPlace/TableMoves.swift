@@ -163,35 +163,39 @@ package struct InPlaceShape: Sendable {
     }
 }
 
-/// The values that a step in place computes for the rows of one entity, as SQL over their old table.
-package struct InPlaceComputations: Sendable {
+/// The values that a step computes for the objects of one entity, as SQL over the old tables.
+package struct ComputedValues: Sendable {
     /// The source entity.
     package let entity: String
-    package let table: String
-    /// `Z_ENT` of its rows.
-    package let number: Int64
     /// Destination attributes with their SQL.
     package let columns: [(property: String, sql: String)]
-    package let values: Parameters
+    /// FROM and WHERE, with `:low` and `:high`.
+    package let rows: String
+    package let parameters: Parameters
+}
 
+extension ComputedValues {
     fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
         let computed = move.slots.filter { slot in
             if case .computed? = slot.values[rows.position] { true } else { false }
         }
         guard let source = move.source, !computed.isEmpty else { return nil }
-        var values = Parameters()
-        columns = computed.map { ($0.property.property, $0.values[rows.position]?.sql(&values) ?? "NULL") }
-            .sorted { $0.property < $1.property }
-        self.values = values
-        (entity, table, number) = (rows.source, source.name, rows.numbers.old)
+        var parameters = Parameters()
+        let columns = computed.map {
+            (property: $0.property.property, sql: $0.values[rows.position]?.sql(&parameters) ?? "NULL")
+        }
+        self.init(
+            entity: rows.source, columns: columns.sorted { $0.property < $1.property },
+            rows: "main.\(source.name) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(rows.numbers.old)",
+            parameters: parameters)
     }
 }
 
 extension TableMoves {
     /// The computed values, in the order of the entity mappings.
-    package var computations: [InPlaceComputations] {
+    package var computations: [ComputedValues] {
         tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
             .sorted { $0.rows.position < $1.rows.position }
-            .compactMap { InPlaceComputations($0.rows, in: $0.move) }
+            .compactMap { ComputedValues($0.rows, in: $0.move) }
     }
 }

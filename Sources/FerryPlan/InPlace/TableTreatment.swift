@@ -32,8 +32,7 @@ extension StepPlan {
     private func treatments(
         _ moves: TableMoves?, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [PlannedTable] {
-        let kept = Dictionary(
-            (moves?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
+        let kept = Dictionary(first: (moves?.kept ?? []).map { ($0.newName, $0) })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> PlannedTable {
@@ -45,17 +44,15 @@ extension StepPlan {
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
             return PlannedTable(name: table, entity: entity, treatment: isSame ? .kept : .altered)
         }
-        let ways = Dictionary(
-            (moves?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
-        let joins = Dictionary(
-            (moves?.joinTables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
         let treated =
             destination.tablesInOrder.map { table in
-                treatment(table.name, table.root) { reasonToFill(table, ways[table.name], destination) }
+                treatment(table.name, table.root) {
+                    reasonToFill(table, moves?.tables.first { $0.destination.name == table.name }?.way, destination)
+                }
             }
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {
-                    switch joins[table.name] {
+                    switch moves?.joinTables.first(where: { $0.destination.name == table.name })?.way {
                     case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
                     case .rebuild?, .keys?: "its columns change"
                     default:

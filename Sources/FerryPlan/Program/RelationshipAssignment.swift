@@ -31,31 +31,26 @@ package struct RelationshipAssignment: Sendable, Equatable {
 /// Chooses the side that fills each relationship, and the time of filling.
 struct RelationshipAssigner {
     private let rules: RelationshipRules
-    private let step: ResolvedStep
+    private let plan: StepPlan
     private let mappings: [String: ResolvedEntityMapping]
     /// Position of a mapping to its place in the run.
     private let runOrder: [Int: Int]
-    private let counting: CountedKeys
-    private let keptPart: KeptPart?
 
     private var source: StoreLayout { rules.source }
     private var destination: StoreLayout { rules.destination }
 
-    init(_ rules: RelationshipRules, _ step: StepPlan) {
-        self.rules = rules
-        self.step = step.resolved
-        mappings = step.resolved.mappingsByName
-        let order = step.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
+    init(_ rules: RelationshipRules, _ plan: StepPlan) {
+        (self.rules, self.plan) = (rules, plan)
+        mappings = plan.resolved.mappingsByName
+        let order = plan.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
         runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
-        counting = CountedKeys(step)
-        keptPart = step.keptPart
     }
 
     /// In the order in which they are filled.
     func assignments() -> [RelationshipAssignment] {
-        let given = rules.byRelationship.filter { keptPart?.linked.contains($0.key) ?? true }
+        let given = rules.byRelationship.filter { plan.keptPart?.linked.contains($0.key) ?? true }
         let keys = Set(given.map(\.key))
-        let assignments = given.compactMap { assignment(for: $0.key, $0.contributions) }
+        let assignments = given.compactMap { assignment(for: $0.key, $0.value) }
             .map { walkedFromFirstColumn($0) ?? $0 }
             .flatMap { writtenWithRows($0, given: keys) }
         return laterSideFirst(assignments)
@@ -102,7 +97,7 @@ struct RelationshipAssigner {
     private func writtenWithRows(
         _ assignment: RelationshipAssignment, given: Set<PropertyKey>
     ) -> [RelationshipAssignment] {
-        guard !step.hasPolicies, let (key, contributions) = otherSide(of: assignment), !given.contains(key),
+        guard !plan.resolved.hasPolicies, let (key, contributions) = otherSide(of: assignment), !given.contains(key),
             var other = self.assignment(for: key, contributions), other.contributions.allSatisfy(\.isInline)
         else { return [assignment] }
         guard case .foreignKey = assignment.storage else { return [other] }
@@ -155,7 +150,7 @@ struct RelationshipAssigner {
     ) -> RelationshipContribution.Key {
         let (mapping, rule) = (contribution.mapping, contribution.rule)
         // No statement writes the rows of a table that stays.
-        if keptPart?.positions.contains(mapping.position) == true { return .afterRows }
+        if plan.keptPart?.positions.contains(mapping.position) == true { return .afterRows }
         // A policy relates its objects itself, in the second pass. An object that several source objects become takes the
         // first related object of any of them, which its row does not know.
         guard case .foreignKey = storage, mapping.policy == nil, mapping.unique.isEmpty,
@@ -163,7 +158,7 @@ struct RelationshipAssigner {
         else {
             return .afterRows
         }
-        if counting.suffice(rule, of: mapping) { return .counted }
+        if plan.canCountKeys(of: rule, in: mapping) { return .counted }
         let isKnown = rule.mappings.allSatisfy { name in
             guard let other = mappings[name] else { return false }
             if other.keepsPrimaryKey { return true }
@@ -215,31 +210,21 @@ struct RelationshipAssigner {
             }
         }
         let given = rules.sorted { $0.key < $1.key }.map {
-            RelationshipContribution(step.entityMappings[$0.key], $0.value, of: mappings, in: source)
+            RelationshipContribution(plan.resolved.entityMappings[$0.key], $0.value, of: mappings, in: source)
         }
         return self.assignment(for: inverse, given)
     }
 }
 
-/// Decides whether a row can count the new key of another mapping's object instead of looking it up.
-///
-/// An entity mapping gives consecutive keys in the order of its source objects, after a number that is known
-/// beforehand. Another mapping that reads the same source objects, each once and in that order, can count these keys
-/// before their rows exist. It needs no association and no later update.
-struct CountedKeys {
-    private let step: ResolvedStep
-    /// In run order.
-    private let run: [ResolvedEntityMapping]
-
-    init(_ step: StepPlan) {
-        self.step = step.resolved
-        run = step.partitions.flatMap { $0.entityMappings.map(\.mapping) }
-    }
-
-    /// Whether the rows of a mapping can count the keys of the rule's objects, given only the source object.
-    func suffice(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) -> Bool {
-        guard !step.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
-            let other = step.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,
+extension StepPlan {
+    /// Whether the rows of a mapping can count the new keys of the rule's objects instead of looking them up.
+    ///
+    /// An entity mapping gives consecutive keys in the order of its source objects, after a number that is known
+    /// beforehand. Another mapping that reads the same source objects, each once and in that order, can count these
+    /// keys before their rows exist. It needs no association and no later update.
+    func canCountKeys(of rule: ResolvedRelationship, in mapping: ResolvedEntityMapping) -> Bool {
+        guard !resolved.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
+            let other = resolved.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,
             other.source == mapping.source, mapping.isOneToOne, mapping.filter == nil
         else { return false }
         return earlierMakers(than: other).allSatisfy(\.isOneToOne)
@@ -247,9 +232,9 @@ struct CountedKeys {
 
     /// The mappings that give new keys in the same table before a mapping.
     func earlierMakers(than mapping: ResolvedEntityMapping) -> [ResolvedEntityMapping] {
-        let model = step.destination.model
+        let model = resolved.destination.model
         let root = model.root(of: mapping.destination)
-        return run.prefix { $0.position != mapping.position }
+        return partitions.flatMap { $0.entityMappings.map(\.mapping) }.prefix { $0.position != mapping.position }
             .filter { !$0.keepsPrimaryKey && model.root(of: $0.destination) == root }
     }
 }

@@ -10,40 +10,27 @@ package struct RelationshipRules: Sendable {
     let step: ResolvedStep
     let source: StoreLayout
     let destination: StoreLayout
-    /// By the name of the filled relationship, in mapping order.
-    private let byName: [String: [RelationshipContribution]]
+    /// The rules by the declared relationship of the destination that they fill, in mapping order.
+    ///
+    /// A rule is under its own name, not under that of the inverse.
+    let byKey: [PropertyKey: [RelationshipContribution]]
 
     package init(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
         (self.step, self.source, self.destination) = (step, source, destination)
         let mappings = step.mappingsByName
-        var byName: [String: [RelationshipContribution]] = [:]
+        var byKey: [PropertyKey: [RelationshipContribution]] = [:]
         for mapping in step.entityMappings {
             for rule in mapping.relationships {
-                byName[rule.name, default: []].append(
-                    RelationshipContribution(mapping, rule, of: mappings, in: source))
+                guard let key = destination.model.key(of: rule.name, in: mapping.destination) else { continue }
+                byKey[key, default: []].append(RelationshipContribution(mapping, rule, of: mappings, in: source))
             }
         }
-        self.byName = byName
+        self.byKey = byKey
     }
 
-    /// The rules that fill a relationship under its own name, not under that of its inverse.
-    func contributions(to relationship: PropertyKey) -> [RelationshipContribution] {
-        byName[relationship.property, default: []].filter {
-            destination.model.isKind($0.mapping.destination, of: relationship.entity)
-        }
-    }
-
-    /// All rules by the declared relationships of the destination, in name order.
-    var byRelationship: [(key: PropertyKey, contributions: [RelationshipContribution])] {
-        var found: [PropertyKey: [RelationshipContribution]] = [:]
-        for (name, contributions) in byName {
-            for contribution in contributions {
-                guard let key = destination.model.key(of: name, in: contribution.mapping.destination) else { continue }
-                found[key, default: []].append(contribution)
-            }
-        }
-        return found.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
-            .map { ($0.key, $0.value) }
+    /// All rules, in the order of the names of entities and relationships.
+    var byRelationship: [(key: PropertyKey, value: [RelationshipContribution])] {
+        byKey.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
     }
 }
 

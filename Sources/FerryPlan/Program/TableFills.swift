@@ -90,7 +90,6 @@ package struct KeyRule: Sendable, Equatable {
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
     ) -> [KeyRule] {
         let resolved = step.resolved
-        let counting = CountedKeys(step)
         let stored = associated(resolved, assignments)
         let contributions = assignments.flatMap(\.contributions)
         return resolved.entityMappings.map { mapping in
@@ -98,7 +97,7 @@ package struct KeyRule: Sendable, Equatable {
             let isAtOnce = !resolved.hasPolicies && isReadAtOnce(mapping, assignments, tables)
             return KeyRule(
                 isKept: mapping.keepsPrimaryKey,
-                earlierMakers: counting.earlierMakers(than: mapping).map(\.position),
+                earlierMakers: step.earlierMakers(than: mapping).map(\.position),
                 counted: Set(counted.flatMap(\.rule.mappings)).sorted(),
                 association: stored.contains(mapping.position) ? isAtOnce ? .readAtOnce : .stored : .none)
         }

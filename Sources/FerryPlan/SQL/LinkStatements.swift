@@ -53,11 +53,8 @@ package struct LinkStatements {
                 WHERE \(table).Z_PK = p.d1 AND p.n = \(one) AND \(table).\(column) IS NULL
                 """
         case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
-            text = try inverseKeys(
-                pairs, table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn, &parameters)
-        case .inverseless(let table, let column):
-            text = try inverseKeys(
-                pairs, table: table, column: column, entityColumn: nil, orderColumn: nil, &parameters)
+            text = try inverseKeys(pairs, table, column, entityColumn, orderColumn, &parameters)
+        case .inverseless(let table, let column): text = try inverseKeys(pairs, table, column, nil, nil, &parameters)
         }
         return BoundSQL(text, parameters)
     }
@@ -192,7 +189,7 @@ package struct LinkStatements {
 
     /// Foreign keys in the related objects' table; the first object with a link to a related object gets it.
     private func inverseKeys(
-        _ pairs: String, table: String, column: String, entityColumn: String?, orderColumn: String?,
+        _ pairs: String, _ table: String, _ column: String, _ entityColumn: String?, _ orderColumn: String?,
         _ parameters: inout Parameters
     ) throws(FerryError) -> String {
         let one = parameters.add(.integer(1))

@@ -20,6 +20,19 @@ extension MappingSQL {
         }
     }
 
+    /// The values that expressions compute for the rows of a range.
+    package func computedValues() throws(FerryError) -> ComputedValues {
+        var scope = try scope()
+        var columns: [(property: String, sql: String)] = []
+        for column in step.program.fills.columns[mapping.position] {
+            guard case .expression = column.source else { continue }
+            columns.append((column.attribute.name, try value(of: column.source, in: &scope).sql))
+        }
+        return ComputedValues(
+            entity: mapping.source, columns: columns, rows: "\(scope.from)\(scope.where)",
+            parameters: scope.parameters)
+    }
+
     /// The values by which the mapping finds an object, in the order of `unique`.
     package func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
         var values: [String] = []

@@ -75,12 +75,7 @@ package struct SettlingStatements {
     // decides. A key of the other side also counts if neither of its two objects has another partner.
 
     /// The other side of the relationship in the source, if an entity mapping copies it unchanged.
-    private struct Side {
-        var mapping: ResolvedEntityMapping
-        var others: [String]
-        var table: String
-        var column: String
-    }
+    private typealias Side = (mapping: ResolvedEntityMapping, others: [String], table: String, column: String)
 
     /// Whether a mapping's objects have the keys of their sources, with or without a policy.
     private func keepsPrimaryKeys(_ mapping: ResolvedEntityMapping) -> Bool {
@@ -98,8 +93,7 @@ package struct SettlingStatements {
                 case .foreignKey(let table, let column, _, _)? = step.source.storage(
                     of: inverse, in: relationship.destinationEntity)
             else { return nil }
-            return Side(
-                mapping: contribution.mapping, others: contribution.rule.mappings, table: table, column: column)
+            return (contribution.mapping, contribution.rule.mappings, table, column)
         }
     }
 

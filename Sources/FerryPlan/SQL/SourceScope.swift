@@ -88,11 +88,12 @@ package struct SourceScope {
 
     /// Begins a subquery with the objects of an entity that have some values, by an index.
     private mutating func open(
-        _ entity: String, at level: Int, _ lookups: [MemberLookup], in indexes: any MemberIndexes
+        _ entity: String, at level: Int, _ lookups: [(equality: MemberEquality, value: String)],
+        in indexes: any MemberIndexes
     ) throws(FerryError) {
         // A value that may fail must not be computed if the entity has no object: an index of the source has others too.
-        let mayFail = lookups.contains(where: \.mayFail)
-        let index = try indexes.index(of: entity, by: lookups.map(\.member), mayBeOfSource: !mayFail)
+        let mayFail = lookups.contains(where: \.equality.mayFail)
+        let index = try indexes.index(of: entity, by: lookups.map(\.equality.member), mayBeOfSource: !mayFail)
         beginSubquery()
         let object = Object(alias: newAlias("t"), entity: entity)
         let number = try layout.knownNumber(of: entity, in: "source")
@@ -106,7 +107,7 @@ package struct SourceScope {
             let values = lookups.enumerated().map { place, lookup in
                 // SQLite computes the value before it looks into the index.
                 let value =
-                    lookup.mayFail
+                    lookup.equality.mayFail
                     ? "CASE WHEN EXISTS (SELECT 1 FROM \(name)) THEN \(lookup.value) END" : lookup.value
                 return "\(alias).v\(place) IS (\(value))"
             }
@@ -218,11 +219,9 @@ package struct SourceScope {
         case .foreignKey(_, let column, _, let orderColumn):
             add(table: table, as: next.alias, on: "\(key) = \(object.alias).\(column)")
             expansion.inverseOrder = orderColumn.map { "\(object.alias).\($0)" }
-        case .inverseForeignKey(_, let column, _, let orderColumn):
+        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
             add(table: table, as: next.alias, on: "\(next.alias).\(column) = \(object.key)")
-            expansion.order = orderColumn.map { "\(next.alias).\($0)" }
-        case .inverseless(_, let column):
-            add(table: table, as: next.alias, on: "\(next.alias).\(column) = \(object.key)")
+            if case .inverseForeignKey(_, _, _, let order?) = storage { expansion.order = "\(next.alias).\(order)" }
         case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
             let join = newAlias("j")
             add(table: "\(schema).\(joinTable)", as: join, on: "\(join).\(own) = \(object.key)")
@@ -299,7 +298,7 @@ extension SourceScope: PathResolver {
     }
 
     package mutating func open(
-        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+        _ collection: CollectionComputation, keys: String?, _ lookups: [(equality: MemberEquality, value: String)]
     ) throws(FerryError) {
         switch collection.start {
         case .object(let path):
@@ -326,10 +325,10 @@ extension SourceScope: PathResolver {
         }
     }
 
-    package mutating func closeCollection() -> CollectionSQL {
+    package mutating func closeCollection() -> (from: String, conditions: [String], order: [String]) {
         guard let before = outer.popLast() else { preconditionFailure("a subquery ends that was not begun") }
         defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
-        return CollectionSQL(from: from, conditions: conditions, order: before.order)
+        return (from, conditions, before.order)
     }
 
     package mutating func elementText() throws(FerryError) -> String {

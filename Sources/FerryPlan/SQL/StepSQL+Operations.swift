@@ -6,13 +6,11 @@ package import FerryStore
 /// The join tables of the source whose form allows a faster copy of their links.
 package struct JoinForms: Sendable {
     /// The new store's tables whose rows SQLite may copy as whole records.
-    package var copiedWhole: Set<String>
+    package var copiedWhole: Set<String> = []
     /// Those of them whose index the source has too: filled together with its table, it needs no sorting.
-    package var copiedWithIndex: Set<String>
+    package var copiedWithIndex: Set<String> = []
 
-    package init(copiedWhole: Set<String> = [], copiedWithIndex: Set<String> = []) {
-        (self.copiedWhole, self.copiedWithIndex) = (copiedWhole, copiedWithIndex)
-    }
+    package init() {}
 }
 
 extension StepSQL {
@@ -50,7 +48,7 @@ extension StepSQL {
         case .positions(_, let table, let column, let order):
             return [ProgramStatement(OrderKeys.settle(order, of: table, among: column), .once)]
         case .fillGathered(let table):
-            return [ProgramStatement(GatheredLinks(self).statement(filling: table), .once)]
+            return [ProgramStatement(gatheredLinks(of: table), .once)]
         case .index(let index): return isCopied(index) ? [] : [ProgramStatement(index.sql, .schema)]
         case .rTree(let tree):
             return [

@@ -1,5 +1,5 @@
 package import FerryBase
-internal import FerryModel
+package import FerryModel
 package import FerrySQLite
 
 /// The objects of a store outside its model, and their migration to a new store.
@@ -8,11 +8,7 @@ package import FerrySQLite
 /// an object that names what changes in a table of Core Data, whose new meaning is unknown, unless the caller drops it.
 package struct AppObjects: Sendable {
     /// A table, index, view, trigger or virtual table with its CREATE statement, or a generated column.
-    package struct Object: Sendable, Hashable {
-        package var type: String
-        package var name: String
-        package var sql: String
-    }
+    package typealias Object = KnownSchema.Object
 
     /// The app's tables and the shadow tables of its virtual tables.
     package private(set) var tables: [AppTable] = []
@@ -54,18 +50,17 @@ package struct AppObjects: Sendable {
         history = try HistoryTables(sorted.historyTables, catalog, on: connection, schema: schema)
         mirroring = try MirroringTables(sorted.cloudKitTables, catalog, on: connection, schema: schema)
         leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
-        if history == nil { leftovers += sorted.historyTables.map { Leftover(.table, table: $0) } }
+        if history == nil { leftovers += sorted.historyTables.map { Leftover(kind: .table, table: $0) } }
         refuseUnsupportedTriggers()
         try addGeneratedColumns(on: connection, schema: schema)
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
-        for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
-            let object = Object(type: other.type, name: other.name, sql: other.sql)
+        for object in catalog.others
+        where sorted.unknownObjects.contains(object.name) && object.type != "virtual table" {
             // A dropped table drops its triggers.
-            let table = catalog.triggers.first { $0.name == other.name }?.table
-            if let table, isDropped(table) { continue }
+            if object.type == "trigger", isDropped(object.table) { continue }
             guard isCarried(object) else { continue }
-            if other.type == "trigger" { triggers.append(object) } else { objects.append(object) }
+            if object.type == "trigger" { triggers.append(object) } else { objects.append(object) }
         }
         let master = SQLName.quoted(schema, "sqlite_master")
         hasStatistics = try connection.integer("SELECT 1 FROM \(master) WHERE name = 'sqlite_stat1'") != nil
@@ -154,13 +149,12 @@ package struct AppObjects: Sendable {
         let modules = Set(listed.map { $0.lowercased() })
         let unknown = Set(objects.unknownObjects)
         var shadows: Set<String> = []
-        for other in catalog.others where other.type == "virtual table" && unknown.contains(other.name) {
-            let object = Object(type: other.type, name: other.name, sql: other.sql)
-            let own = try Self.shadowTables(of: other.name, on: connection, schema: schema)
+        for object in catalog.others where object.type == "virtual table" && unknown.contains(object.name) {
+            let own = try Self.shadowTables(of: object.name, on: connection, schema: schema)
             shadows.formUnion(own)
             if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
-            guard inPlace || modules.contains(Self.module(of: other.sql)) else {
+            guard inPlace || modules.contains(Self.module(of: object.sql)) else {
                 refuse(object, "it needs a module that this SQLite library does not have")
                 continue
             }

@@ -59,10 +59,7 @@ package struct HistoryTables: Sendable {
             let to = destination.number(of: last)
         else { return nil }
         let kept = keeps(of: names, in: models)
-        let ends = keeps(first, of: source.model, as: last, of: destination.model)
-        return Translation(
-            from: from, to: to, keepsColumns: kept.columns && ends.columns,
-            keepsTombstones: kept.tombstones && ends.tombstones)
+        return Translation(from: from, to: to, keepsColumns: kept.columns, keepsTombstones: kept.tombstones)
     }
 
     /// Returns whether `ZCOLUMNS` and `ZTOMBSTONE…` keep their meaning for an entity, by its name in each version.
@@ -70,17 +67,9 @@ package struct HistoryTables: Sendable {
         of names: [String], in models: [ManagedObjectModel]
     ) -> (columns: Bool, tombstones: Bool) {
         let places = Array(zip(names, models))
-        let kept = zip(places, places.dropFirst()).map { keeps($0.0, of: $0.1, as: $1.0, of: $1.1) }
-        return (kept.allSatisfy(\.columns), kept.allSatisfy(\.tombstones))
-    }
-
-    /// Returns whether `ZCOLUMNS` and `ZTOMBSTONE…` have the same meaning for an entity in two models.
-    private static func keeps(
-        _ entity: String, of model: ManagedObjectModel, as newEntity: String, of newModel: ManagedObjectModel
-    ) -> (columns: Bool, tombstones: Bool) {
-        (
-            properties(of: entity, in: model) == properties(of: newEntity, in: newModel),
-            preserved(by: entity, in: model) == preserved(by: newEntity, in: newModel)
+        return (
+            Set(places.map { properties(of: $0, in: $1) }).count <= 1,
+            Set(places.map { preserved(by: $0, in: $1) }).count <= 1
         )
     }
 

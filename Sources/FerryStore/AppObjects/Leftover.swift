@@ -20,12 +20,6 @@ package struct Leftover: Sendable, Hashable {
     package var table: String
     package var part: String?
 
-    init(_ kind: Kind, table: String, part: String? = nil) {
-        self.kind = kind
-        self.table = table
-        self.part = part
-    }
-
     package var name: String {
         switch kind {
         case .table: table
@@ -43,19 +37,19 @@ package struct Leftover: Sendable, Hashable {
     static func all(
         in source: StoreLayout, _ objects: StoreObjects, on connection: Connection, schema: String
     ) throws(DatabaseError) -> [Leftover] {
-        var found = objects.leftoverTables.map { Leftover(.table, table: $0) }
+        var found = objects.leftoverTables.map { Leftover(kind: .table, table: $0) }
         found += columns(of: source)
         let expected =
             source.computedIndexNames
             ?? Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
         found += source.indexes.filter { AppObjects.isCoreDatas($0) && !expected.contains($0.name) }
-            .map { Leftover(.index, table: $0.table, part: $0.name) }
+            .map { Leftover(kind: .index, table: $0.table, part: $0.name) }
         let names = source.entitiesByNumber
         let rows = try connection.rows(
             "SELECT Z_ENT, Z_NAME FROM \(SQLName.quoted(schema, "Z_PRIMARYKEY")) ORDER BY Z_ENT")
         for row in rows {
             guard let name = row[0].integer.flatMap({ names[$0] }), let old = row[1].text, old != name else { continue }
-            found.append(Leftover(.entityName, table: "Z_PRIMARYKEY", part: old))
+            found.append(Leftover(kind: .entityName, table: "Z_PRIMARYKEY", part: old))
         }
         return found
     }
@@ -64,7 +58,7 @@ package struct Leftover: Sendable, Hashable {
         layout.tablesInOrder.flatMap { table in
             let known = layout.knownColumns(of: table)
             return table.columns.filter { !known.contains($0.name) }
-                .map { Leftover(.column, table: table.name, part: $0.name) }
+                .map { Leftover(kind: .column, table: table.name, part: $0.name) }
         }
     }
 

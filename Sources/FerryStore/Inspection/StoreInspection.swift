@@ -13,15 +13,6 @@ package struct StoreInspection: Sendable {
         case estimated
     }
 
-    package struct EntityRows: Sendable, Hashable {
-        package var entity: String
-        package var number: Int64
-        package var table: String
-        /// Rows of exactly this entity, without its subentities.
-        package var rows: Int64
-        package var isEstimated: Bool
-    }
-
     package struct JoinRows: Sendable, Hashable {
         package var table: String
         package var rows: Int64
@@ -29,7 +20,7 @@ package struct StoreInspection: Sendable {
     }
 
     /// In the order of entity numbers; abstract entities have no rows of their own.
-    package private(set) var entities: [EntityRows] = []
+    package private(set) var entities: [StoredEntity] = []
     /// Counted tables whose rows all have valid entity numbers.
     package private(set) var soundTables: Set<String> = []
     package private(set) var joinTables: [JoinRows] = []
@@ -54,8 +45,8 @@ package struct StoreInspection: Sendable {
             for entity in family {
                 let number = layout.entityNumbers[entity] ?? 0
                 entities.append(
-                    EntityRows(
-                        entity: entity, number: number, table: table.name, rows: count.rows[number] ?? 0,
+                    StoredEntity(
+                        name: entity, number: number, table: table.name, rows: count.rows[number] ?? 0,
                         isEstimated: count.isEstimated))
             }
         }
@@ -118,7 +109,7 @@ package struct StoreObjects: Sendable {
         rTrees = catalog.rTrees.map(\.name)
         let known = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
         for table in catalog.tables where !known.contains(table.name.uppercased()) { sort(table) }
-        for other in catalog.others { sort(type: other.type, name: other.name, sql: other.sql) }
+        for other in catalog.others { sort(other) }
     }
 
     private mutating func sort(_ table: StoreCatalog.Table) {
@@ -133,8 +124,9 @@ package struct StoreObjects: Sendable {
         }
     }
 
-    private mutating func sort(type: String, name: String, sql: String) {
-        switch type {
+    private mutating func sort(_ object: KnownSchema.Object) {
+        let name = object.name
+        switch object.type {
         case "virtual table" where rTrees.contains(name): break
         case "trigger"
         where ["Z_DA_", "ZT_"].contains { name.hasPrefix($0) }
@@ -158,6 +150,7 @@ package struct StoredEntity: Sendable, Hashable {
     package var number: Int64
     /// Nil if no model gives the table and no table has the usual name.
     package var table: String?
+    /// Rows of exactly this entity, without its subentities; nil without a table.
     package var rows: Int64?
     package var isEstimated = false
     /// The bytes of the table with its indexes; nil if not measured, and for subentities, which share a table.
@@ -195,14 +188,6 @@ package struct StoredEntity: Sendable, Hashable {
             entities.append(entity)
         }
         return entities
-    }
-}
-
-extension StoredEntity {
-    package init(_ counted: StoreInspection.EntityRows) {
-        self.init(
-            name: counted.entity, number: counted.number, table: counted.table, rows: counted.rows,
-            isEstimated: counted.isEstimated)
     }
 }
 

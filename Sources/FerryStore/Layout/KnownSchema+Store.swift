@@ -37,8 +37,7 @@ extension KnownSchema {
         self.init(
             entityNumbers: layout.entityNumbers, tables: tables,
             objects: indexes.map { Object(type: "index", name: $0.name, table: $0.table, sql: $0.sql) }
-                + rTrees.map { Object(type: "virtual table", name: $0.name, table: $0.name, sql: $0.sql) }
-                + triggers.map { Object(type: "trigger", name: $0.name, table: $0.table, sql: $0.sql) })
+                + rTrees + triggers.map { Object(type: "trigger", name: $0.name, table: $0.table, sql: $0.sql) })
     }
 
     /// Returns the columns of each table's UNIQUE clauses, in the order of the clauses.

@@ -28,17 +28,17 @@ extension LayoutBuilder {
             layout.joinTables.append(table)
             addStorage(of: table)
         }
-        for pair in pairs where ambiguousJoins.contains(pair.relationship) {
-            if known(pair)?.firstSuffix == nil {
-                refuse(
-                    pair.relationship.entity, pair.relationship.property,
-                    "two of the entity's join tables have columns of the same name, and which of them Core Data numbers "
-                        + "is not known",
-                    remedy: """
-                        Use \(setting: .like) with a store of this version that Core Data created; or rename the inverse \
-                        of one of the two, keeping the old name as renaming identifier.
-                        """, isSettledByStore: true)
-            }
+        // A known store of the version settles the rest.
+        guard model.knownSchema == nil else { return }
+        for pair in pairs where ambiguousJoins.contains(pair.relationship) && known(pair)?.firstSuffix == nil {
+            refuse(
+                pair.relationship.entity, pair.relationship.property,
+                "two of the entity's join tables have columns of the same name, and which of them Core Data numbers "
+                    + "is not known",
+                remedy: """
+                    Use \(setting: .like) with a store of this version that Core Data created; or rename the inverse \
+                    of one of the two, keeping the old name as renaming identifier.
+                    """)
         }
     }
 

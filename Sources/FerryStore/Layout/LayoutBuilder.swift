@@ -48,11 +48,7 @@ struct LayoutBuilder {
         addDerivedAttributes()
     }
 
-    /// Adds a refusal, unless a known store of the version settles the case.
-    mutating func refuse(
-        _ entity: String, _ property: String?, _ reason: String, remedy: Remedy, isSettledByStore: Bool = false
-    ) {
-        if isSettledByStore, model.knownSchema != nil { return }
+    mutating func refuse(_ entity: String, _ property: String?, _ reason: String, remedy: Remedy) {
         let subject = property.map { "\(entity).\($0)" } ?? entity
         refusals.append(
             FerryError(

@@ -60,8 +60,7 @@ struct LayoutFinder {
         guard let made, let table = layout.table(of: rTree.entity)?.name else { return nil }
         // Computed column to the store's column.
         let found = Dictionary(
-            expected.attributeColumns.map { ($1.name, layout.attributeColumns[$0]?.name ?? $1.name) },
-            uniquingKeysWith: { first, _ in first })
+            first: expected.attributeColumns.map { ($1.name, layout.attributeColumns[$0]?.name ?? $1.name) })
         var rTree = rTree
         (rTree.name, rTree.sql, rTree.table) = (made.name, made.sql, table)
         rTree.columns = rTree.columns.map { found[$0] ?? $0 }

@@ -11,7 +11,7 @@ package struct StoreCatalog: Sendable {
     package private(set) var indexes: [IndexDefinition] = []
     package private(set) var triggers: [TriggerDefinition] = []
     /// Views, triggers and virtual tables, each with its SQL.
-    package private(set) var others: [(type: String, name: String, sql: String)] = []
+    package private(set) var others: [KnownSchema.Object] = []
     private var positions: [String: Int] = [:]
 
     init(_ known: KnownSchema) {
@@ -20,7 +20,7 @@ package struct StoreCatalog: Sendable {
             switch object.type {
             case "index": indexes.append(IndexDefinition(name: object.name, table: object.table, sql: object.sql))
             case "trigger": triggers.append(TriggerDefinition(name: object.name, table: object.table, sql: object.sql))
-            default: others.append((object.type, object.name, object.sql))
+            default: others.append(object)
             }
         }
         setPositions()
@@ -31,14 +31,16 @@ package struct StoreCatalog: Sendable {
         for row in try connection.rows("SELECT type, name, tbl_name, sql FROM \(master) ORDER BY rowid") {
             let (type, name, table) = (row[0].text ?? "", row[1].text ?? "", row[2].text ?? "")
             guard let sql = row[3].text, !name.lowercased().hasPrefix("sqlite_") else { continue }
-            switch type {
-            case "table" where sql.uppercased().hasPrefix("CREATE VIRTUAL"): others.append(("virtual table", name, sql))
+            let isVirtual = type == "table" && sql.uppercased().hasPrefix("CREATE VIRTUAL")
+            let object = KnownSchema.Object(
+                type: isVirtual ? "virtual table" : type, name: name, table: table, sql: sql)
+            switch object.type {
             case "table": tables.append(Table(name: name, sql: sql))
             case "index": indexes.append(IndexDefinition(name: name, table: table, sql: sql))
             case "trigger":
                 triggers.append(TriggerDefinition(name: name, table: table, sql: sql))
-                others.append((type, name, sql))
-            default: others.append((type, name, sql))
+                others.append(object)
+            default: others.append(object)
             }
         }
         setPositions()
@@ -49,7 +51,7 @@ package struct StoreCatalog: Sendable {
         for position in tables.indices { positions[tables[position].name.uppercased()] = position }
     }
 
-    var rTrees: [(type: String, name: String, sql: String)] {
+    var rTrees: [KnownSchema.Object] {
         others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
     }
 

@@ -11,9 +11,7 @@ package enum ModelCache {
     /// Whether the store has the table, with or without a row.
     package static func hasTable(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
         let master = SQLName.quoted(schema, "sqlite_master")
-        return try connection.integer("SELECT count(*) FROM \(master) WHERE type = 'table' AND name = 'Z_MODELCACHE'")
-            ?? 0
-            > 0
+        return try connection.integer("SELECT 1 FROM \(master) WHERE type = 'table' AND name = 'Z_MODELCACHE'") != nil
     }
 
     package static func hasModel(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {

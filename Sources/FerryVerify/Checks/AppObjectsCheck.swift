@@ -33,9 +33,8 @@ struct AppObjectsCheck: Check {
     }
 
     private func compareDefinition(of name: String, _ sql: String, in context: VerificationContext) throws {
-        let found = try context.connection.value(
-            "SELECT sql FROM destination.sqlite_master WHERE name = ?", [.text(name)])
-        if found?.text != sql { context.report(AppObjectsCheck.self, entity: nil, example: name) }
+        let found = try context.statement(name)
+        if found != sql { context.report(AppObjectsCheck.self, entity: nil, example: name) }
     }
 
     /// Compares rows in the order of their rowids, or of all columns in a table without rowids.
@@ -143,9 +142,8 @@ struct AppObjectsCheck: Check {
         }
         var start = String(sql[..<end])
         while start.last?.isWhitespace == true { start.removeLast() }
-        let found = try context.connection.value(
-            "SELECT sql FROM destination.sqlite_master WHERE name = ?", [.text(name)])
-        if found?.text?.hasPrefix(start) != true { context.report(AppObjectsCheck.self, entity: nil, example: name) }
+        let found = try context.statement(name)
+        if found?.hasPrefix(start) != true { context.report(AppObjectsCheck.self, entity: nil, example: name) }
     }
 
     /// The conditions under which a change differs: the parts that number an entity's properties stay or are empty.

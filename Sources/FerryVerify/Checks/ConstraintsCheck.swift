@@ -25,7 +25,7 @@ struct ConstraintsCheck: Check {
 
     /// Checks attributes: their NULLs were counted with the rows (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
+        let tallies = try TableTally.all(in: context)
         try eachEntity(in: context) { entity, table in
             try checkAttributes(of: entity, table, tallies[table.root], in: context)
         }

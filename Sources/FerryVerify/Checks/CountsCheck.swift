@@ -33,9 +33,9 @@ struct CountsCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
-        let tallies = try TableTally.all(outcomes, in: context)
+        let tallies = try TableTally.all(in: context)
         guard let reported = context.verification.counts else { return try checkEntityNumbers(tallies, in: context) }
-        let counts = Dictionary(reported.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let counts = Dictionary(first: reported.map { ($0.name, $0) })
         for mapping in context.step.entityMappings {
             guard let count = counts[mapping.name] else {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
@@ -86,7 +86,7 @@ struct EntityNumbersCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
+        let tallies = try TableTally.all(in: context)
         for table in context.destinationTables {
             let rows = try EntityNumbersCheck.rows(
                 in: table, tallies[table.root], as: EntityNumbersCheck.self, in: context)

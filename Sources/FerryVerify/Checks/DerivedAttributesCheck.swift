@@ -28,10 +28,7 @@ struct DerivedAttributesCheck: Check {
             context.report(DerivedAttributesCheck.self, entity: nil, example: "trigger \(name)")
         }
         for trigger in context.destination.allTriggers {
-            let sql = try context.connection.value(
-                "SELECT sql FROM destination.sqlite_master WHERE type = 'trigger' AND name = ? AND tbl_name = ?",
-                [.text(trigger.name), .text(trigger.table)])
-            if sql?.text != trigger.sql {
+            if try context.statement(of: "trigger", trigger.name, on: trigger.table) != trigger.sql {
                 context.report(DerivedAttributesCheck.self, entity: nil, example: "trigger \(trigger.name)")
             }
         }

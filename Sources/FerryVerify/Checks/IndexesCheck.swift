@@ -58,7 +58,7 @@ struct IndexesCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
-        let tallies = try TableTally.all(outcomes, in: context)
+        let tallies = try TableTally.all(in: context)
         let readings = try context.indexReadings.get()
         for table in readings.tableNames {
             guard let indexes = readings.indexes(of: table) else { continue }
@@ -71,8 +71,8 @@ struct IndexesCheck: Check {
                 }
             }
             for (place, index) in indexes.compared.enumerated() {
-                let expected = try readings.expected(of: index, outcomes, in: context)
-                var found = readings.found(of: index, outcomes)
+                let expected = try readings.expected(of: index, in: context)
+                var found = readings.found(of: index, in: context)
                 if readings.isReadWithLinks(index), found.sum != expected {
                     // The merge stops at the first wrong link, so the sum is incomplete.
                     found = try read(

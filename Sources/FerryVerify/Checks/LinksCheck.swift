@@ -50,10 +50,10 @@ struct LinksCheck: Check {
     }
 
     private static func isShown(_ links: SourceLinks, in context: VerificationContext) throws -> Bool {
-        let before = try SourceLinks.count(links.form, in: "source", context.connection)
+        let before = try links.form.links.count(in: "source", context.connection)
         guard before > 0, let target = links.targets.first else { return before == 0 }
         guard let expected = try links.expected(of: before, in: context) else { return false }
-        return try SourceLinks.count(target, in: "destination", context.connection) == expected
+        return try target.links.count(in: "destination", context.connection) == expected
     }
 
     private static func report(

@@ -42,13 +42,12 @@ struct ReferencesCheck: Check {
 
     /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let outcomes = context.progress.state.outcomes
-        let tallies = try TableTally.all(outcomes, in: context)
+        let tallies = try TableTally.all(in: context)
         let readings = try context.indexReadings.get()
         for keys in try Self.keys(in: context) {
             let isShown =
-                try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
-                ?? isShown(keys, outcomes, in: context)
+                try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, in: context) }
+                ?? isShown(keys, in: context)
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
@@ -58,11 +57,10 @@ struct ReferencesCheck: Check {
     }
 
     /// Whether a part showed the keys, and that on which it relies did, too.
-    private func isShown(
-        _ keys: StoredKeys, _ outcomes: [String: PartOutcome], in context: VerificationContext
-    ) throws -> Bool {
+    private func isShown(_ keys: StoredKeys, in context: VerificationContext) throws -> Bool {
+        let outcomes = context.progress.state.outcomes
         let readings = try context.indexReadings.get()
-        if let isShown = try readings.leadBack(keys.table, keys.column, outcomes, in: context) { return isShown }
+        if let isShown = try readings.leadBack(keys.table, keys.column, in: context) { return isShown }
         guard outcomes[Self.name(of: keys)]?.isShown == true else { return false }
         guard let inverse = keys.inverse, Self.followsFromInverse(keys, in: context) else { return true }
         return outcomes[Self.partName(inverse.relationship, inverse.column)]?.leads == true
@@ -91,9 +89,8 @@ struct ReferencesCheck: Check {
     static func haveShown(
         _ relationship: PropertyKey, _ table: String, _ column: String, in context: VerificationContext
     ) throws -> Bool {
-        let outcomes = context.progress.state.outcomes
-        return try context.indexReadings.get().leadBack(table, column, outcomes, in: context)
-            ?? (outcomes[partName(relationship, column)]?.leads == true)
+        try context.indexReadings.get().leadBack(table, column, in: context)
+            ?? (context.progress.state.outcomes[partName(relationship, column)]?.leads == true)
     }
 
     private static func partName(_ relationship: PropertyKey, _ column: String) -> String {

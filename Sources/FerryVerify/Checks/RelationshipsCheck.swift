@@ -1,6 +1,6 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
-internal import FerrySQLite
 internal import FerryStore
 
 /// Every stored relationship has the pairs and positions that the rules yield, and no others.
@@ -34,7 +34,7 @@ struct RelationshipsCheck: Check {
         return try context.step.entityMappings.filter { mapping in
             guard needed.contains(mapping.position) else { return false }
             let root = context.destinationModel.root(of: mapping.destination)
-            return try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil
+            return try NewRows(root, in: context)?.rows() != nil
         }
     }
 
@@ -104,7 +104,7 @@ struct RelationshipsCheck: Check {
         let forms = try context.relationForms.get()
         try context.progress.once("relationships of policies", in: context) {
             for relation in forms.relations where relation.isMadeByPolicies(in: context) {
-                context.report.notRecomputed += try relation.count(in: context)
+                context.report.notRecomputed += try relation.links.count(in: "destination", context.connection)
             }
         }
         let expected = try known(in: forms, context).enumerated().filter { _, relation in
@@ -189,10 +189,5 @@ extension StoredRelation {
                         context.mapping(named: name).map(isUnknown) ?? false
                     }
             }
-    }
-
-    fileprivate func count(in context: VerificationContext) throws -> Int64 {
-        let column = links.areInRowsOfA ? links.b : links.a
-        return try context.connection.integer("SELECT count(\(column)) FROM destination.\(links.table)") ?? 0
     }
 }

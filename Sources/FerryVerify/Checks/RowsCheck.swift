@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -33,7 +34,7 @@ struct RowsCheck: Check {
     /// The counts of a table whose rows pages have shown; nil for any other table.
     private func keptPart(of table: EntityTable, in context: VerificationContext) throws -> CheckPart? {
         guard KeptTables.hold(table.name, in: context) else { return nil }
-        let tally = try TableTally(of: table, context.progress.state.outcomes, in: context)
+        let tally = try TableTally(of: table, in: context)
         let counts = context.mappings(into: table.root).map { mapping in
             var counts = EntityMappingCounts(
                 name: mapping.name, source: mapping.source, destination: mapping.destination)
@@ -58,9 +59,9 @@ struct RowsCheck: Check {
     }
 
     /// Compares new objects whose first key follows from the counts of earlier ranges.
-    func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
+    func laterParts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table in
-            try (NewRows(table.root, in: context)?.rows(outcomes) ?? []).map { name, made in
+            try (NewRows(table.root, in: context)?.rows() ?? []).map { name, made in
                 try part(name, of: table, in: context) { context, counts in
                     let walk = try RowWalk(.made(made), of: table.root, in: context)
                     try walk.run(&counts)
@@ -97,7 +98,7 @@ struct RowsCheck: Check {
             let rows = NewRows(root, in: context)
             switch parts {
             case .first: if rows != nil { return nil }
-            case .later: if try rows.map({ try $0.rows(context.progress.state.outcomes) != nil }) ?? true { return nil }
+            case .later: if try rows.map({ try $0.rows() != nil }) ?? true { return nil }
             }
             return (number, root, isDivisible)
         }
@@ -158,17 +159,12 @@ struct RowsCheck: Check {
 
 /// The rows that each entity mapping read, wrote, dropped and merged, as counted by verification.
 struct RecountedMappings {
-    private(set) var counts: [EntityMappingCounts]
+    var counts: [EntityMappingCounts]
 
     init(_ mappings: [ResolvedEntityMapping], known: [EntityMappingCounts]?) {
         let own = mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
         counts = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
     }
-
-    mutating func read(by mapping: Int) { counts[mapping].read += 1 }
-    mutating func wrote(by mapping: Int) { counts[mapping].written += 1 }
-    mutating func dropped(by mapping: Int) { counts[mapping].dropped += 1 }
-    mutating func merged(by mapping: Int) { counts[mapping].merged += 1 }
 
     mutating func add(_ others: [EntityMappingCounts]) {
         for other in others {

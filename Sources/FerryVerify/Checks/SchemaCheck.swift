@@ -24,7 +24,8 @@ struct SchemaCheck: Check {
             return try checkAdditions(in: context)
         }
         // The source's tables, which ALTER TABLE may have turned into the destination's.
-        let sources = context.verification.beganAsSource ? try context.surroundings.get().tables : nil
+        let sources =
+            context.verification.beganAsSource ? SourceTables(try context.surroundings.get().tableStatements) : nil
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -131,13 +132,10 @@ struct SchemaCheck: Check {
 
     private func checkIndexes(in context: VerificationContext) throws {
         for index in context.destination.indexes {
-            let sql = try context.connection.value(
-                "SELECT sql FROM destination.sqlite_master WHERE type = 'index' AND name = ? AND tbl_name = ?",
-                [.text(index.name), .text(index.table)])
+            let sql = try context.statement(of: "index", index.name, on: index.table)
             let isSame =
-                sql?.text == index.sql
-                || (context.verification.beganAsSource
-                    && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
+                sql == index.sql
+                || (context.verification.beganAsSource && Self.withoutQuotes(sql) == Self.withoutQuotes(index.sql))
             if !isSame {
                 let root = context.destination.tables.values.first { $0.name == index.table }?.root
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")

@@ -140,15 +140,32 @@ final class AssociationTable {
         return try find.step() ? find.integer(0) : nil
     }
 
-    /// All associations, ordered by source object, then by key or by element.
-    func pairs(byKey: Bool) throws -> AssociatedPairs {
+    /// Yields all associations as pairs of keys, ordered by source object, then by key or by element.
+    func pairs(byKey: Bool) throws -> () throws -> (Int64, Int64)? {
         // In two runs an object can have twice as many.
-        if index == nil, mostElements * Self.mostRuns <= Self.mostElements {
-            return try .merged(try merged(), byKey: byKey)
+        guard index == nil, mostElements * Self.mostRuns <= Self.mostElements else {
+            _ = try indexed()
+            let order = byKey ? "key" : "element"
+            let pairs = try connection.prepare("SELECT source, key FROM \(name) ORDER BY source, \(order)")
+            return { try pairs.step() ? (pairs.integer(0), pairs.integer(1)) : nil }
         }
-        _ = try indexed()
-        return .indexed(
-            try connection.prepare("SELECT source, key FROM \(name) ORDER BY source, \(byKey ? "key" : "element")"))
+        let rows = try merged()
+        if !byKey { return { try rows.next().map { ($0.source, $0.key) } } }
+        var (source, ahead) = (Int64(0), try rows.next())
+        // The keys of the current source object that are still to come, the lowest last.
+        var keys: [Int64] = []
+        return {
+            if keys.isEmpty {
+                guard let first = ahead else { return nil }
+                source = first.source
+                while let row = ahead, row.source == source {
+                    keys.append(row.key)
+                    ahead = try rows.next()
+                }
+                if keys.count > 1 { keys.sort(by: >) }
+            }
+            return keys.popLast().map { (source, $0) }
+        }
     }
 }
 
@@ -181,47 +198,5 @@ private final class MergedAssociations {
         let row = heads[lowest]
         heads[lowest] = try Self.next(runs[lowest])
         return row
-    }
-}
-
-/// The pairs of source keys and destination keys of a mapping, in one pass.
-final class AssociatedPairs {
-    private enum Form {
-        case merged(MergedAssociations, byKey: Bool)
-        case indexed(Statement)
-    }
-
-    private let form: Form
-    /// With the order by key: the keys of the current source object that are still to come, the lowest last.
-    private var keys: [Int64] = []
-    private var source: Int64 = 0
-    private var ahead: MergedAssociations.Row?
-
-    private init(_ form: Form) { self.form = form }
-
-    fileprivate static func merged(_ rows: MergedAssociations, byKey: Bool) throws -> AssociatedPairs {
-        let pairs = AssociatedPairs(.merged(rows, byKey: byKey))
-        if byKey { pairs.ahead = try rows.next() }
-        return pairs
-    }
-
-    fileprivate static func indexed(_ statement: Statement) -> AssociatedPairs { AssociatedPairs(.indexed(statement)) }
-
-    func next() throws -> (Int64, Int64)? {
-        switch form {
-        case .indexed(let statement): return try statement.step() ? (statement.integer(0), statement.integer(1)) : nil
-        case .merged(let rows, false): return try rows.next().map { ($0.source, $0.key) }
-        case .merged(let rows, true):
-            if keys.isEmpty {
-                guard let first = ahead else { return nil }
-                source = first.source
-                while let row = ahead, row.source == source {
-                    keys.append(row.key)
-                    ahead = try rows.next()
-                }
-                if keys.count > 1 { keys.sort(by: >) }
-            }
-            return keys.popLast().map { (source, $0) }
-        }
     }
 }

@@ -338,9 +338,9 @@ struct AssociatedRelation {
 
     private func isRight() throws -> Bool {
         try context.announce(relation.key.property)
-        let expected = try context.associations.table(of: target).pairs(byKey: !links.areInRowsOfA)
+        let next = try context.associations.table(of: target).pairs(byKey: !links.areInRowsOfA)
         let merge = try PairedLinks(relation, links, of: mapping, in: context)
-        while merge.isRight, let (source, key) = try expected.next() {
+        while merge.isRight, let (source, key) = try next() {
             try merge.add(source, key)
             try context.advance(relation.key.property, done: 0, total: nil)
         }

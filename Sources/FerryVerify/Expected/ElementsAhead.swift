@@ -2,7 +2,6 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerrySQLite
-internal import FerryStore
 internal import Foundation
 
 /// The elements of a mapping's JSON texts, parsed on a thread of its own while earlier ones are compared.
@@ -45,14 +44,10 @@ final class ElementsAhead {
             let pageBytes = try context.connection.integer("PRAGMA source.page_size"),
             pages * pageBytes >= verification.leastReadAhead
         else { return nil }
-        let (source, destination) = (context.source, context.destination)
-        let (relationForms, surroundings) = (try context.relationForms.get(), try context.surroundings.get())
+        let makeContext = try context.walkerContexts(caches: Self.cacheBytes)
         try WorkThread.start("ferry.elements") { [ring, isClosed] in
             Self.read(iteration, into: ring, of: verification.readAheadBytes, isClosed) {
-                let context = try VerificationContext(
-                    walkerOf: verification, caches: Self.cacheBytes, source: source, destination: destination,
-                    relationForms: relationForms, surroundings: surroundings, progress: { _ in })
-                try context.connection.execute("BEGIN")
+                let context = try makeContext { _ in }
                 let objects = SourceObjects(context)
                 let rows = try MappedSourceRows(
                     for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects,

@@ -32,11 +32,8 @@ final class EqualValues {
             column = stored.name
             decode = { try StoredValue.decode($0, 1, as: form) }
             isOfRelationship = false
-        } else if let relationship = context.sourceModel.relationship(key.name, of: key.entity),
-            case .foreignKey(_, let stored, _, _)? = context.source.storage(of: key.name, in: key.entity)
-        {
+        } else if case .foreignKey(_, let stored, _, _)? = context.source.storage(of: key.name, in: key.entity) {
             // The entity of the related object is compared with the whole condition; objects hash by key here.
-            guard !relationship.isToMany else { return nil }
             column = stored
             decode = { $0.isNull(1) ? .null : .object(PlainObject(entity: "", key: $0.integer(1))) }
             isOfRelationship = true

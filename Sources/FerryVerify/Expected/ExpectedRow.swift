@@ -86,7 +86,8 @@ final class ExpectedRow {
         (self.mapping, self.evaluator, self.objects) = (mapping, evaluator, objects)
         (position, search) = (mapping.position, mapping.unique.isEmpty ? nil : UniqueSearch(mapping))
         entityNumber = try context.destinationNumber(of: mapping.destination)
-        columns = try context.destinationTable(of: mapping.destination).columns
+        let table = try context.destinationTable(of: mapping.destination)
+        columns = table.columns
         affinities = columns.map { ColumnAffinity(declaredType: $0.type) }
         conversion = context.conversion
         let byName = Dictionary(columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -123,11 +124,14 @@ final class ExpectedRow {
             }
         }
         for relationship in context.destinationModel.relationships(of: mapping.destination) {
-            for name in ExpectedRow.columns(of: relationship, mapping, in: context) {
-                if let place = byName[name] { cells[place] = .notCompared }
-            }
+            guard let storage = context.destination.storage(of: relationship.name, in: mapping.destination),
+                case .foreignKey = storage
+            else { continue }
+            for place in storage.columnNames.compactMap({ byName[$0] }) { cells[place] = .notCompared }
         }
-        for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
+        for (owner, column) in context.inverseless where owner == table.name {
+            if let place = byName[column] { cells[place] = .notCompared }
+        }
         let root = context.destinationModel.root(of: mapping.destination)
         if context.verification.isInPlace || context.verification.keptRoots.contains(root) {
             for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) {
@@ -245,29 +249,6 @@ final class ExpectedRow {
         case .real(let real): .real(real)
         case .text(let text): .string(text)
         case .blob(let bytes): .blob(bytes)
-        }
-    }
-
-    private static func columns(
-        of relationship: Relationship, _ mapping: ResolvedEntityMapping, in context: VerificationContext
-    ) -> [String] {
-        guard
-            case .foreignKey(_, let column, let entityColumn, let orderColumn)? = context.destination.storage(
-                of: relationship.name, in: mapping.destination)
-        else { return [] }
-        return [column, entityColumn, orderColumn].compactMap { $0 }
-    }
-
-    /// The columns of to-many relationships without inverse, of any entity, in this entity's rows.
-    private static func inverselessColumns(
-        of mapping: ResolvedEntityMapping, _ places: [String: Int], in context: VerificationContext
-    ) -> [Int] {
-        let model = context.destinationModel
-        return context.inverseless.compactMap { key, column in
-            guard let relationship = model.relationship(key.property, of: key.entity),
-                model.root(of: relationship.destinationEntity) == model.root(of: mapping.destination)
-            else { return nil }
-            return places[column]
         }
     }
 

@@ -6,11 +6,7 @@ internal import FerryStore
 ///
 /// They come in no order, but the table of associations is filled fastest in its own.
 final class FoundObjects {
-    private struct Row {
-        let source: Int64
-        let element: Int64
-        let key: Int64
-    }
+    private typealias Row = (source: Int64, element: Int64, key: Int64)
 
     private final class OfMapping {
         let mapping: ResolvedEntityMapping
@@ -35,29 +31,22 @@ final class FoundObjects {
 
     private let context: VerificationContext
     private let bytes: Int
-    private let mappings: [ResolvedEntityMapping]
-    private var found: [Int: OfMapping] = [:]
-    // Usually the next one is of the same mapping as the one before.
-    private var last: OfMapping?
+    /// By position of the mapping.
+    private var found: [OfMapping?]
 
-    /// The memory is divided among the mappings.
-    init(_ mappings: [ResolvedEntityMapping], bytes: Int, in context: VerificationContext) {
-        (self.mappings, self.bytes, self.context) = (mappings, bytes / max(1, mappings.count), context)
+    /// The memory is divided among so many mappings.
+    init(bytes: Int, for mappings: Int, in context: VerificationContext) {
+        (self.bytes, self.context) = (bytes / max(1, mappings), context)
+        found = Array(repeating: nil, count: context.step.entityMappings.count)
     }
 
     func add(mapping position: Int, source: Int64, element: Int64, key: Int64) throws {
-        let of: OfMapping
-        if let last, last.mapping.position == position { of = last } else { of = try rows(of: position) }
-        last = of
+        let of = try found[position] ?? open(position)
         try of.rows.add(to: of.partition(of: source), source, element, key)
     }
 
-    private func rows(of position: Int) throws -> OfMapping {
-        if let known = found[position] { return known }
-        guard let mapping = mappings.first(where: { $0.position == position }) else {
-            preconditionFailure("no mapping at \(position) finds objects")
-        }
-        let of = try OfMapping(mapping, bytes: bytes, in: context)
+    private func open(_ position: Int) throws -> OfMapping {
+        let of = try OfMapping(context.step.entityMappings[position], bytes: bytes, in: context)
         found[position] = of
         return of
     }
@@ -67,7 +56,7 @@ final class FoundObjects {
         var rows: [Row] = []
         let most = max(1, sortBytes / MemoryLayout<Row>.stride)
         rows.reserveCapacity(most)
-        for of in found.values {
+        for of in found.compactMap({ $0 }) {
             let table = try context.associations.table(of: of.mapping)
             func record() throws {
                 rows.sort { ($0.source, $0.element) < ($1.source, $1.element) }
@@ -77,7 +66,7 @@ final class FoundObjects {
             try of.rows.flush()
             for partition in 0..<of.rows.count {
                 try of.rows.forEach(in: partition) { row in
-                    rows.append(Row(source: row[0], element: row[1], key: row[2]))
+                    rows.append((row[0], row[1], row[2]))
                     if rows.count == most { try record() }
                 }
                 try record()
@@ -86,8 +75,6 @@ final class FoundObjects {
     }
 
     func drop() throws {
-        for of in found.values { try context.connection.execute("DROP TABLE \(of.table)") }
-        found = [:]
-        last = nil
+        for of in found.compactMap({ $0 }) { try context.connection.execute("DROP TABLE \(of.table)") }
     }
 }

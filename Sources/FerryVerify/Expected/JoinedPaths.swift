@@ -28,12 +28,11 @@ struct JoinedPaths {
     /// Adds the path of a mapping's `$source`, unless it is not a path through foreign keys to a stored attribute.
     mutating func add(_ path: [String], of source: String) {
         guard path.count > 1, self[path, of: source] == nil,
-            var hops = hops(path.dropLast(), of: source), let last = hops.popLast(),
+            let hops = hops(path.dropLast(), of: source), let last = hops.last,
             let attribute = context.sourceModel.attribute(path[path.count - 1], of: last.target),
             !attribute.isTransient, attribute.type != .composite,
             let column = context.source.column(of: attribute.name, in: last.target)
         else { return }
-        hops.append(last)
         let prefixes = hops.indices.map { source + "." + path[...$0].joined(separator: ".") }
         guard names.count + prefixes.filter({ names[$0] == nil }).count <= Self.mostJoins else { return }
         var owner = "o"
@@ -60,15 +59,13 @@ struct JoinedPaths {
     private func hops(_ path: ArraySlice<String>, of source: String) -> [Hop]? {
         var (entity, hops) = (source, [Hop]())
         for name in path {
-            guard let relationship = context.sourceModel.relationship(name, of: entity), !relationship.isToMany,
-                let storage = context.source.storage(of: name, in: entity), case .foreignKey = storage,
+            guard let relationship = context.sourceModel.relationship(name, of: entity),
+                case .foreignKey(_, let key, _, _)? = context.source.storage(of: name, in: entity),
                 let table = context.source.table(of: relationship.destinationEntity)
             else { return nil }
-            let links = StoredLinks(storage)
-            guard links.areInRowsOfA else { return nil }
             entity = relationship.destinationEntity
             let numbers = context.source.numbers(ofFamily: entity).sqlList
-            hops.append(Hop(key: links.b, table: table.name, target: entity, numbers: numbers))
+            hops.append(Hop(key: key, table: table.name, target: entity, numbers: numbers))
         }
         return hops
     }

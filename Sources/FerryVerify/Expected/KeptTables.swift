@@ -57,14 +57,10 @@ struct KeptTables {
             guard let source = try sourceTable(of: table.root)?.name, trees.hold(table.name, as: source),
                 let tally = walk.tallies[table.name], let counts = try TableTally.counts(of: table, tally, in: context)
             else { continue }
-            var outcome = PartOutcome()
-            outcome.tally = counts
-            context.progress.state.outcomes[Self.name(of: table.name)] = outcome
+            context.progress.state.outcomes[Self.name(of: table.name)] = PartOutcome(tally: counts)
         }
         for links in joins where trees.hold(links.destination.table, as: links.source.table) {
-            var outcome = PartOutcome()
-            outcome.isShown = true
-            context.progress.state.outcomes[Self.name(of: links.destination.table)] = outcome
+            context.progress.state.outcomes[Self.name(of: links.destination.table)] = PartOutcome(isShown: true)
         }
     }
 
@@ -160,10 +156,7 @@ struct KeptTables {
                 found.insert(new)
             }
         }
-        let hasInverseless = context.destination.relationshipStorage.values.contains {
-            if case .inverseless(table.name, _) = $0 { true } else { false }
-        }
-        return hasInverseless ? nil : found
+        return context.inverseless.contains { $0.table == table.name } ? nil : found
     }
 
     /// The keys of a column, if they are those of the source and lead to objects that keep their keys.

@@ -150,7 +150,7 @@ extension VerificationContext {
     fileprivate func associationTable(of mapping: ResolvedEntityMapping) throws -> String? {
         guard verification.mode == .full, !isBeforeCommit else { return nil }
         let root = destinationModel.root(of: mapping.destination)
-        if try NewRows(root, in: self)?.rows(progress.state.outcomes) != nil {
+        if try NewRows(root, in: self)?.rows() != nil {
             try NewRows.associate(mapping, in: self)
         } else if try !relationForms.get().mayBeAssociated.contains(mapping.position) {
             return nil

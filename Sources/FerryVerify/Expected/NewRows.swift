@@ -47,26 +47,25 @@ struct NewRows {
     /// The name of the part that checks links, which differs by root table.
     private func name(of links: SoundLinks) -> String { "\(links.name) for \(root)" }
 
-    private func soundLinks(
-        of mapping: ResolvedEntityMapping, _ outcomes: [String: PartOutcome]
-    ) -> Set<SoundLinks> {
-        SoundLinks.all(of: mapping, in: context).filter { outcomes[name(of: $0)]?.isShown == true }
+    private func soundLinks(of mapping: ResolvedEntityMapping) -> Set<SoundLinks> {
+        let outcomes = context.progress.state.outcomes
+        return SoundLinks.all(of: mapping, in: context).filter { outcomes[name(of: $0)]?.isShown == true }
     }
 
     /// The objects of each range, by the name of the part that compares them; nil if keys overflow, so that one walk
     /// must find the first missing key, or if links are not sound, so that the counts are wrong.
-    func rows(_ outcomes: [String: PartOutcome]) throws -> [(name: String, made: RowWalk.Made)]? {
+    func rows() throws -> [(name: String, made: RowWalk.Made)]? {
         var (next, isTooHigh) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if isTooHigh { return nil }
         var rows: [(name: String, made: RowWalk.Made)] = []
         for (name, mapping, range) in try ranges() {
-            let sound = soundLinks(of: mapping, outcomes)
+            let sound = soundLinks(of: mapping)
             if mapping.filter == nil, let counted = InstanceCount.links(of: mapping, in: context),
                 !sound.contains(counted)
             {
                 return nil
             }
-            guard let count = outcomes["made:\(name)"]?.made else { return nil }
+            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else { return nil }
             let first = next
             (next, isTooHigh) = next.addingReportingOverflow(count)
             if isTooHigh { return nil }
@@ -129,7 +128,7 @@ struct NewRows {
     static func associate(_ mapping: ResolvedEntityMapping, in context: VerificationContext) throws {
         if areAssociated(mapping, in: context) { return }
         let root = context.destinationModel.root(of: mapping.destination)
-        guard let rows = try NewRows(root, in: context)?.rows(context.progress.state.outcomes) else { return }
+        guard let rows = try NewRows(root, in: context)?.rows() else { return }
         for (name, made) in rows where made.mapping == mapping.position {
             try context.pausing("associations \(name)") {
                 try context.announce(mapping.name)

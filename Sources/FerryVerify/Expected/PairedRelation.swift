@@ -86,7 +86,7 @@ struct PairedRelation: Sendable {
             let ranges = try RowsCheck.ranges(of: context.destinationTable(of: root), in: context)
             return RowWalk.isDivisible(root, in: context) && ranges.allSatisfy { outcomes[$0.name] != nil }
         }
-        guard let rows = try NewRows(root, in: context)?.rows(outcomes) else { return false }
+        guard let rows = try NewRows(root, in: context)?.rows() else { return false }
         return rows.allSatisfy { outcomes[$0.name] != nil }
     }
 }

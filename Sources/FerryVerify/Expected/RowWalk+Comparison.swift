@@ -97,20 +97,13 @@ extension RowWalk {
             return "Z_OPT"
         }
         for (place, cell) in expected.cells.enumerated() {
-            let isEqual: Bool
-            switch cell {
-            case .copy(let column):
+            if case .copy(let source) = cell {
+                let column = place + ExpectedRow.firstColumn
+                if try actual.isEqual(column, row, source) { continue }
                 // The two columns may have different affinities.
-                isEqual =
-                    try actual.isEqual(place + ExpectedRow.firstColumn, row, column)
-                    || !actual.isLarge(place + ExpectedRow.firstColumn) && !row.isLarge(column)
-                        && isAsComputed(place, expected, scope, row)
-            case .notCompared: isEqual = true
-            case .constant(let value): isEqual = try actual.isEqual(place + ExpectedRow.firstColumn, to: value)
-            case .copyUnlessNull, .carry, .restore, .choose, .compute:
-                isEqual = try isAsComputed(place, expected, scope, row)
+                if actual.isLarge(column) || row.isLarge(source) { return expected.columns[place].name }
             }
-            if !isEqual { return expected.columns[place].name }
+            if try !isAsComputed(place, expected, scope, row) { return expected.columns[place].name }
         }
         return nil
     }
@@ -203,9 +196,9 @@ extension RowWalk {
             rows.open(object)
             try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
-                    counts.read(by: mapping.position)
+                    counts.counts[mapping.position].read += 1
                     guard passes else {
-                        counts.dropped(by: mapping.position)
+                        counts.counts[mapping.position].dropped += 1
                         return
                     }
                     try make(expected, scope, element, rows.row, next: &next, &counts)
@@ -245,12 +238,12 @@ extension RowWalk {
         switch found {
         case .key(let known):
             key = known
-            counts.merged(by: expected.position)
+            counts.counts[expected.position].merged += 1
         case .earlier:
-            return counts.merged(by: expected.position)
+            return counts.counts[expected.position].merged += 1
         case .none:
             next = try self.key(1, after: next)
-            counts.wrote(by: expected.position)
+            counts.counts[expected.position].written += 1
             if expected.isLookedUp {
                 try lookups?.add(
                     entity: expected.mapping.destination, key: key, by: expected.search, value: value)

@@ -75,36 +75,26 @@ final class RowWalk {
         keepingMappings = context.keepingMappings(into: root)
         newKeyMappings = context.newKeyMappings(into: root)
         self.lookups = lookups
-        if case .made(let made) = part {
-            objects = SourceObjects(context, sound: made.sound)
-        } else {
-            objects = SourceObjects(context)
-        }
+        let made: Made? = if case .made(let made) = part { made } else { nil }
+        objects = SourceObjects(context, sound: made?.sound ?? [])
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         isWholeSample = context.verification.sampledPerMille >= 1_000
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
+        total = if case .all = part { try context.expectedRows(in: root) } else { nil }
         var range = position?.actualKey.map(KeyRange.from) ?? .all
-        switch part {
-        case .all: total = try context.expectedRows(in: root)
-        case .kept: total = nil
-        case .made(let made):
-            (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
+        if let made {
+            range = KeyRange(above: made.firstKey - 1, through: made.through)
             for paired in try context.relationForms.get().paired(withNewOf: made.mapping)
             where paired.keysOfNew == nil {
                 links.append(
                     try PairedLinks(
                         paired.relation, paired.links, of: paired.kept, from: made.sources, in: context))
             }
-        case .new:
-            total = nil
-            if position == nil { range.above = try context.highestKeptKey(in: root) }
+        } else if case .new = part, position == nil {
+            range.above = try context.highestKeptKey(in: root)
         }
-        if case .made = part {
-            // Walkers have no lookup file.
-            needsAssociation = []
-        } else {
-            needsAssociation = try context.relationForms.get().mayBeAssociated
-        }
+        // Walkers have no lookup file.
+        needsAssociation = try made == nil ? context.relationForms.get().mayBeAssociated : []
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
         rowCounts = counting.map { [table] in
             RowCounts(of: $0, in: table.name, beside: columns, context)
@@ -259,13 +249,13 @@ final class RowWalk {
     private func compareKept(
         _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
-        counts.read(by: expected.position)
+        counts.counts[expected.position].read += 1
         if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
             return try reportingFailures(expected, rows.object) {
                 if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
-                    return counts.dropped(by: expected.position)
+                    return counts.counts[expected.position].dropped += 1
                 }
-                counts.wrote(by: expected.position)
+                counts.counts[expected.position].written += 1
                 try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
             }
         }
@@ -275,10 +265,10 @@ final class RowWalk {
             let scope = PlainScope(source: object)
             if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
             if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
-                counts.dropped(by: expected.position)
+                counts.counts[expected.position].dropped += 1
                 return
             }
-            counts.wrote(by: expected.position)
+            counts.counts[expected.position].written += 1
             if expected.isLookedUp {
                 try lookups?.add(entity: expected.mapping.destination, key: object.key, by: nil) { attribute in
                     try expected.value(of: attribute, in: scope, rows.row)

@@ -2,39 +2,30 @@ internal import FerrySQLite
 
 /// The tables whose pages, with those of all their indexes, are those of a table of the source.
 struct SameTrees {
-    private struct Tree {
-        var name: String
-        var table: String
-        var isTable: Bool
-    }
+    private typealias Tree = (root: Int64, name: String, table: String, isTable: Bool)
 
     private let walk: PageWalk
     private let context: VerificationContext
     /// By root page, and the destination's also by the name of the table.
     private let source: [Int64: Tree]
-    private let destination: [String: [(root: Int64, tree: Tree)]]
+    private let destination: [String: [Tree]]
 
     init(_ walk: PageWalk, in context: VerificationContext) throws {
         (self.walk, self.context) = (walk, context)
-        func trees(_ schema: String) throws -> [(root: Int64, tree: Tree)] {
+        func trees(_ schema: String) throws -> [Tree] {
             try context.connection.rows(
                 "SELECT rootpage, name, tbl_name, type = 'table' FROM \(schema).sqlite_master WHERE rootpage > 0"
-            ).map { row in
-                (
-                    row[0].integer ?? 0,
-                    Tree(name: row[1].text ?? "", table: row[2].text ?? "", isTable: row[3].integer == 1)
-                )
-            }
+            ).map { ($0[0].integer ?? 0, $0[1].text ?? "", $0[2].text ?? "", $0[3].integer == 1) }
         }
-        source = Dictionary(try trees("source").map { ($0.root, $0.tree) }, uniquingKeysWith: { first, _ in first })
-        destination = Dictionary(grouping: try trees("destination")) { $0.tree.table }
+        source = Dictionary(try trees("source").map { ($0.root, $0) }, uniquingKeysWith: { first, _ in first })
+        destination = Dictionary(grouping: try trees("destination")) { $0.table }
     }
 
     func hold(_ table: String, as old: String) -> Bool {
         let trees = destination[table] ?? []
         return !trees.isEmpty
-            && trees.allSatisfy { root, tree in
-                guard walk.sameTrees.contains(tree.name), let before = source[root], before.table == old,
+            && trees.allSatisfy { tree in
+                guard walk.sameTrees.contains(tree.name), let before = source[tree.root], before.table == old,
                     before.isTable == tree.isTable
                 else { return false }
                 return tree.isTable || haveSameForm(tree.name, before.name)

@@ -186,18 +186,6 @@ struct SourceLinks: Sendable {
             return "\(row).Z_ENT IN (\(numbers.sqlList))"
         }
     }
-
-    /// The number of links that a form holds in a store, dangling ones included; from an index where there is one.
-    static func count(_ form: Form, in schema: String, _ connection: Connection) throws -> Int64 {
-        let links = form.links
-        let table = "\(schema).\(links.table)"
-        if links.areInRowsOfA || links.areInRowsOfB {
-            let column = links.areInRowsOfA ? links.b : links.a
-            return try connection.integer("SELECT count(\(column)) FROM \(table)") ?? 0
-        }
-        return try connection.integer(
-            "SELECT count(*) FROM \(table) WHERE \(links.a) IS NOT NULL AND \(links.b) IS NOT NULL") ?? 0
-    }
 }
 
 extension SourceLinks.Form {

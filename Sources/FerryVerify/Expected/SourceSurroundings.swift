@@ -8,7 +8,7 @@ struct SourceSurroundings: Sendable {
 
     let names: Set<String>
     /// The CREATE TABLE statements of Core Data's tables.
-    let tables: SourceTables
+    let tableStatements: [String]
     let numbers: Set<Number>
     /// The header numbers that an app can set.
     let headerNumbers: [String: Value?]
@@ -23,8 +23,8 @@ struct SourceSurroundings: Sendable {
     init(on connection: Connection, schema: String) throws {
         let objects = try connection.rows("SELECT type, name, sql FROM \(schema).sqlite_master")
         names = Set(objects.compactMap { $0[1].text })
-        tables = SourceTables(
-            objects.filter { $0[0].text == "table" && $0[1].text?.hasPrefix("Z") == true }.compactMap { $0[2].text })
+        tableStatements = objects.filter { $0[0].text == "table" && $0[1].text?.hasPrefix("Z") == true }
+            .compactMap { $0[2].text }
         numbers = try Self.numbers(on: connection, schema: schema)
         headerNumbers = try Self.headerNumbers(on: connection, schema: schema)
         metadata = Result { try StoreMetadata.read(from: connection, schema: schema) }

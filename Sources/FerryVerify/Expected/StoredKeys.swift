@@ -47,12 +47,8 @@ struct StoredKeys: Sendable {
     /// A gap remains possible if the table has other rows, which only reading the table shows.
     func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
         guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
-        let table = "destination.\(other)"
-        guard let lowest = try context.connection.integer("SELECT min(Z_PK) FROM \(table)"),
-            let highest = try context.connection.integer("SELECT max(Z_PK) FROM \(table)"),
-            highest.subtractingReportingOverflow(lowest) == (rows - 1, false)
-        else { return nil }
-        return lowest...highest
+        let (lowest, highest) = try KeyRange.keys(of: "destination.\(other)", on: context.connection)
+        return highest.subtractingReportingOverflow(lowest) == (rows - 1, false) ? lowest...highest : nil
     }
 
     /// Whether there are as many keys as keys that lead back.

@@ -246,6 +246,15 @@ struct StoredLinks: Sendable, Hashable {
         return links
     }
 
+    /// Their number in a store, dangling ones included; from an index where there is one.
+    func count(in schema: String, _ connection: Connection) throws -> Int64 {
+        if areInRowsOfA || areInRowsOfB {
+            return try connection.integer("SELECT count(\(areInRowsOfA ? b : a)) FROM \(schema).\(table)") ?? 0
+        }
+        return try connection.integer(
+            "SELECT count(*) FROM \(schema).\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL") ?? 0
+    }
+
     /// SQL that joins an object, `o`, with its related objects, `t`, in another table.
     func joined(_ join: String, with other: String, in schema: String) -> String {
         if areInRowsOfA { return "\(join) \(schema).\(other) t ON t.Z_PK = o.\(b)" }

@@ -213,7 +213,7 @@ final class UniqueClaims: UniqueObjects {
     /// Returns whether all claims are right, adds the associations of merged objects if so, and drops the claims.
     func areRight() throws -> Bool {
         let bytes = context.verification.knownValueBytes
-        let found = FoundObjects(mappings, bytes: bytes / 8, in: context)
+        let found = FoundObjects(bytes: bytes / 8, for: mappings.count, in: context)
         var isRight = true
         for lookup in lookups.values.joined() {
             if isRight { isRight = try lookup.areRight(found: found.add) }

@@ -6,14 +6,8 @@ internal import FerryStore
 ///
 /// Every object keeps its key in place, so that numbers are enough; the old links are gone when the new ones are there.
 struct LinksInPlace {
-    private struct Counted {
-        var links: SourceLinks
-        var before: Int64
-        /// Whether only links between objects that live on count.
-        var isBetweenObjects: Bool
-    }
-
-    private var counted: [Counted] = []
+    /// `isBetweenObjects`: only links between objects that live on count.
+    private var counted: [(links: SourceLinks, before: Int64, isBetweenObjects: Bool)] = []
 
     /// Counts the links of the old version, which the connection has as `source`.
     ///
@@ -31,8 +25,8 @@ struct LinksInPlace {
             let before =
                 try isBetweenObjects
                 ? Self.countBetweenObjects(links, links.form, isSource: true, in: context)
-                : SourceLinks.count(links.form, in: "source", context.connection)
-            counted.append(Counted(links: links, before: before, isBetweenObjects: isBetweenObjects))
+                : links.form.links.count(in: "source", context.connection)
+            counted.append((links, before, isBetweenObjects))
         }
     }
 
@@ -79,7 +73,7 @@ struct LinksInPlace {
                 after =
                     try counted.isBetweenObjects
                     ? Self.countBetweenObjects(links, target, isSource: false, in: context)
-                    : SourceLinks.count(target, in: "destination", context.connection)
+                    : target.links.count(in: "destination", context.connection)
             }
             context.report(
                 LinksCheck.self, entity: links.key.entity, count: counted.before - after - (links.told ?? 0),

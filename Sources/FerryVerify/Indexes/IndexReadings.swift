@@ -51,18 +51,14 @@ struct IndexReadings {
         }
     }
 
-    /// The pairs of a one-to-one as each of its sides has them, each time with the same side first: equal sums show that
-    /// all keys lead to objects whose keys lead back.
-    private struct PairSums: Sendable {
-        struct Side: Sendable {
-            let keys: StoredKeys
-            let root: String
-            let pair: [String]
-            /// The position of the sum in the table's ``IndexedRows``; nil for a kept table, whose rows nothing else reads.
-            let sum: Int?
-        }
-
-        let sides: [Side]
+    /// The pairs of a one-to-one as one of its sides has them, each time with the same side first: equal sums of both
+    /// sides show that all keys lead to objects whose keys lead back.
+    private struct PairSide: Sendable {
+        let keys: StoredKeys
+        let root: String
+        let pair: [String]
+        /// The position of the sum in the table's ``IndexedRows``; nil for a kept table, whose rows nothing else reads.
+        let sum: Int?
     }
 
     private var tables: [String: TableIndexes]
@@ -71,7 +67,7 @@ struct IndexReadings {
     /// The keys in an index's first column, by index name.
     private let keysOfIndex: [String: Keys]
     /// The sums of the pairs of a one-to-one, by place of its keys.
-    private var pairs: [String: PairSums] = [:]
+    private var pairs: [String: [PairSide]] = [:]
     /// The parts that together read an index with its links, by index name.
     private let partsOfLinks: [String: [String]]
 
@@ -120,11 +116,11 @@ struct IndexReadings {
         else { return }
         let sides = [(keys, root, ["Z_PK", keys.column]), (other, otherRoot, [other.column, "Z_PK"])].map {
             keys, root, pair in
-            PairSums.Side(
+            PairSide(
                 keys: keys, root: root, pair: pair,
                 sum: tables[keys.table]?.rows.add(pair: pair, where: keys.column))
         }
-        for place in [place, Self.place(of: other)] { pairs[place] = PairSums(sides: sides) }
+        for place in [place, Self.place(of: other)] { pairs[place] = sides }
     }
 
     var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
@@ -168,24 +164,24 @@ struct IndexReadings {
 
     /// Whether the sums show that all keys of the one-to-one in a column lead to objects whose keys lead back; nil if it
     /// has no sums.
-    func leadBack(
-        _ table: String, _ column: String, _ outcomes: [String: PartOutcome], in context: VerificationContext
-    ) throws -> Bool? {
-        guard let pairs = pairs["\(table) \(column)"] else { return nil }
-        let sums = try pairs.sides.map { side in
-            guard let sum = side.sum else { return outcomes[ReferencesCheck.name(of: side.keys)]?.sums?.first }
-            return try self.sum(sum, ofRowsOf: side.keys.table, outcomes, in: context)
+    func leadBack(_ table: String, _ column: String, in context: VerificationContext) throws -> Bool? {
+        guard let sides = pairs["\(table) \(column)"] else { return nil }
+        let sums = try sides.map { side in
+            guard let sum = side.sum else {
+                return context.progress.state.outcomes[ReferencesCheck.name(of: side.keys)]?.sums?.first
+            }
+            return try self.sum(sum, ofRowsOf: side.keys.table, in: context)
         }
         guard let sum = sums[0], sum == sums[1] else { return false }
-        return try pairs.sides.allSatisfy { side in
+        return try sides.allSatisfy { side in
             guard let table = context.destinationTables.first(where: { $0.root == side.root }) else { return false }
-            return try TableTally(of: table, outcomes, in: context).hasOnlyKnownEntities
+            return try TableTally(of: table, in: context).hasOnlyKnownEntities
         }
     }
 
     /// The sum of the pairs of a kept table, for a part of its own.
     func sumOfKept(_ keys: StoredKeys, key: KeyedHash.Key, in context: VerificationContext) throws -> EntrySum? {
-        guard let side = pairs[Self.place(of: keys)]?.sides.first(where: { $0.keys.relationship == keys.relationship })
+        guard let side = pairs[Self.place(of: keys)]?.first(where: { $0.keys.relationship == keys.relationship })
         else { return nil }
         var rows = IndexedRows([])
         let sum = rows.add(pair: side.pair, where: keys.column)
@@ -193,7 +189,8 @@ struct IndexReadings {
     }
 
     /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
-    func found(of index: StoredIndex, _ outcomes: [String: PartOutcome]) -> Found {
+    func found(of index: StoredIndex, in context: VerificationContext) -> Found {
+        let outcomes = context.progress.state.outcomes
         guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
         var found = Found()
         for part in parts.map({ Found(outcomes[$0]) }) {
@@ -205,22 +202,18 @@ struct IndexReadings {
     }
 
     /// The sum of the entries that the table's rows require.
-    func expected(
-        of index: StoredIndex, _ outcomes: [String: PartOutcome], in context: VerificationContext
-    ) throws -> EntrySum {
+    func expected(of index: StoredIndex, in context: VerificationContext) throws -> EntrySum {
         guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return EntrySum() }
-        return try sum(table.rows.sets[place], ofRowsOf: index.table, outcomes, in: context)
+        return try sum(table.rows.sets[place], ofRowsOf: index.table, in: context)
     }
 
-    private func sum(
-        _ set: Int, ofRowsOf table: String, _ outcomes: [String: PartOutcome], in context: VerificationContext
-    ) throws -> EntrySum {
+    private func sum(_ set: Int, ofRowsOf table: String, in context: VerificationContext) throws -> EntrySum {
         var sum = EntrySum()
         guard let indexes = tables[table] else { return sum }
         let names = try TableTally.parts(forIndexesOf: table, in: context)
         for name in try names ?? Self.ranges(of: indexes, in: context).map(\.name) {
-            if let sums = outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
+            if let sums = context.progress.state.outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
         }
         return sum
     }
@@ -228,16 +221,15 @@ struct IndexReadings {
     /// Whether the reading of an index has shown that its keys lead to objects: its entries are those of the rows, and
     /// an assumed range of target keys has as many objects.
     func showsKeys(
-        of index: StoredIndex, _ tallies: [String: TableTally], _ outcomes: [String: PartOutcome],
-        in context: VerificationContext
+        of index: StoredIndex, _ tallies: [String: TableTally], in context: VerificationContext
     ) throws -> Bool {
         if let keys = keysOfIndex[index.name], let range = keys.wholeRange {
             guard let tally = keys.stored.wholeRoot.flatMap({ tallies[$0] }), tally.hasOnlyKnownEntities,
                 tally.rows - 1 == range.upperBound - range.lowerBound
             else { return false }
         }
-        let found = found(of: index, outcomes)
-        return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes, in: context)
+        let found = found(of: index, in: context)
+        return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, in: context)
     }
 
     /// Ranges of a table's rows: the name of each part, and its SQL condition.

@@ -1,5 +1,3 @@
-internal import FerryBase
-
 /// The SQL of a schema object, split at its outermost parentheses and their commas.
 struct SQLText {
     private(set) var head = ""
@@ -132,57 +130,32 @@ package struct TableText {
 
     /// A definition with placeholders for column names, which renaming changes.
     private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
-        var rest = ""
-        var word = ""
-        for letter in definition.rest + "\n" {
-            if letter.isLetter || letter.isNumber || letter == "_" {
-                word.append(letter)
-            } else {
-                rest += columns.contains(word) ? "?" : word
-                rest.append(letter)
-                word = ""
-            }
-        }
-        return Definition(name: columns.contains(definition.name) ? "?" : definition.name, rest: rest)
+        let text = Array(definition.rest.utf8)
+        let words = SQLText.tokens(of: text).map { String(decoding: text[$0.1], as: UTF8.self) }
+        return Definition(
+            name: columns.contains(definition.name) ? "?" : definition.name,
+            rest: words.map { columns.contains($0) ? "?" : $0 }.joined())
     }
 
     private static func definition(_ text: String) -> Definition {
-        let text = text.drop { $0.isWhitespace }
-        let closing: [Character: Character] = ["\"": "\"", "`": "`", "[": "]"]
-        guard let close = text.first.flatMap({ closing[$0] }) else {
-            let name = text.prefix { !$0.isWhitespace && $0 != "(" }
-            return Definition(name: String(name), rest: bare(String(text[name.endIndex...])))
-        }
-        let name = text.dropFirst().prefix { $0 != close }
-        return Definition(name: String(name), rest: bare(String(text[name.endIndex...].dropFirst())))
+        let bytes = Array(text.utf8)
+        guard let (kind, range) = SQLText.tokens(of: bytes).first else { return Definition(name: "", rest: "") }
+        let quotes = if case .quoted = kind { 1 } else { 0 }
+        return Definition(
+            name: String(decoding: bytes[range].dropFirst(quotes).dropLast(quotes), as: UTF8.self),
+            rest: bare(String(decoding: bytes[range.upperBound...], as: UTF8.self)))
     }
 
     private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
 }
 
 /// The CREATE TABLE statements of a source, parsed once for all tables that are compared.
-package final class SourceTables: Sendable {
-    private struct Parsed: Sendable {
-        let kept: Set<TableText.Definition>
-        let ends: Set<String>
-    }
-
+package final class SourceTables {
     let statements: Set<String>
-    /// Few comparisons need it.
-    private let parsed = Locked<Parsed?>(nil)
+    // Few comparisons need them.
+    private lazy var texts = statements.map(TableText.init)
+    fileprivate private(set) lazy var kept = Set(texts.flatMap(\.shapes))
+    fileprivate private(set) lazy var ends = Set(texts.map { $0.frame[1] })
 
     package init(_ statements: [String]) { self.statements = Set(statements) }
-
-    fileprivate var kept: Set<TableText.Definition> { parse().kept }
-    fileprivate var ends: Set<String> { parse().ends }
-
-    private func parse() -> Parsed {
-        parsed.withLock { known in
-            if let known { return known }
-            let texts = statements.map(TableText.init)
-            let new = Parsed(kept: Set(texts.flatMap(\.shapes)), ends: Set(texts.map { $0.frame[1] }))
-            known = new
-            return new
-        }
-    }
 }

@@ -56,7 +56,7 @@ final class RowCounts {
             beside: own.map(Connection.quoted), counting: [], key: counting.key)
         counts = Array(repeating: 0, count: counting.items.count)
         ofLargeRows = (sums.found.sums, [0] + counts)
-        add(counting.items, Dictionary(own.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
+        add(counting.items, Dictionary(first: own.enumerated().map { ($1, $0) }))
     }
 
     private func add(_ items: [TableTally.Counted], _ places: [String: Int]) {

@@ -105,21 +105,19 @@ struct TableTally: Sendable {
         return try ranges(of: known, in: context).map(\.name)
     }
 
-    static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
+    static func all(in context: VerificationContext) throws -> [String: TableTally] {
         var tallies: [String: TableTally] = [:]
-        for table in context.destinationTables {
-            tallies[table.root] = try TableTally(of: table, outcomes, in: context)
-        }
+        for table in context.destinationTables { tallies[table.root] = try TableTally(of: table, in: context) }
         return tallies
     }
 
-    init(of table: EntityTable, _ outcomes: [String: PartOutcome], in context: VerificationContext) throws {
+    init(of table: EntityTable, in context: VerificationContext) throws {
         let items = try Self.items(of: table, in: context).map(\.item)
         let parts =
             try KeptTables.hold(table.name, in: context)
             ? [KeptTables.name(of: table.name)] : Self.ranges(of: table, in: context).map(\.name)
         for name in parts {
-            let found = outcomes[name]?.tally ?? []
+            let found = context.progress.state.outcomes[name]?.tally ?? []
             rows += found.first ?? 0
             for (item, count) in zip(items, found.dropFirst()) { counts[item, default: 0] += count }
         }
@@ -163,13 +161,10 @@ struct TableTally: Sendable {
     ) throws -> [Int64]? {
         var counts = [tally.rows.values.reduce(0, +)]
         for counted in try items(of: table, in: context) {
-            switch counted.item {
-            case .entity(let entity): counts.append(tally.rows[try context.destinationNumber(of: entity)] ?? 0)
-            case .empty(let key):
-                let number = try context.destinationNumber(of: key.entity)
-                guard let column = context.destination.column(of: key.property, in: key.entity)?.name,
-                    let empty = tally.empty(column, of: number)
-                else { return nil }
+            switch counted.rows {
+            case .entity(let number): counts.append(tally.rows[number] ?? 0)
+            case .empty(let number, let column):
+                guard let empty = tally.empty(column, of: number) else { return nil }
                 counts.append(empty)
             case .companions: counts.append(0)
             }

@@ -1,7 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
-internal import FerryStore
 internal import Foundation
 
 /// Threads that run parts of checks concurrently, each on a connection of its own.
@@ -22,20 +21,11 @@ enum Walkers {
         beside: (_ handleEvents: @escaping () throws -> Void) throws -> Void,
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
-        let (verification, source, destination) = (context.verification, context.source, context.destination)
-        let (relationForms, surroundings) = (try context.relationForms.get(), try context.surroundings.get())
+        let makeContext = try context.walkerContexts(caches: caches)
         let queue = PartQueue(parts, walkers: walkers)
         for walker in 0..<walkers {
             do {
-                try WorkThread.start("ferry.verify") {
-                    queue.work { progress in
-                        let context = try VerificationContext(
-                            walkerOf: verification, caches: caches, source: source, destination: destination,
-                            relationForms: relationForms, surroundings: surroundings, progress: progress)
-                        try context.connection.execute("BEGIN")
-                        return context
-                    }
-                }
+                try WorkThread.start("ferry.verify") { queue.work(makeContext) }
             } catch {
                 guard walker > 0 else { throw error }
                 // The walkers that have started do all the work.
@@ -196,7 +186,7 @@ struct CheckPart: Sendable {
 }
 
 struct PartOutcome: Sendable, Codable {
-    var report = VerificationReport()
+    var report = VerificationSummary()
     var isUnreadable = false
     var rows: Int64 = 0
     var counts: [EntityMappingCounts]?
@@ -226,7 +216,7 @@ struct PartOutcome: Sendable, Codable {
 
 extension VerificationContext {
     func make(_ part: CheckPart) throws -> PartOutcome {
-        (report, isUnreadable) = (VerificationReport(), false)
+        (report, isUnreadable) = (VerificationSummary(), false)
         var outcome = PartOutcome()
         try verification.stop.checkBetweenUnits()
         let start = Clock.nanoseconds()
@@ -239,12 +229,12 @@ extension VerificationContext {
     }
 }
 
-extension VerificationReport {
-    mutating func add(_ other: VerificationReport) {
+extension VerificationSummary {
+    mutating func add(_ other: VerificationSummary) {
         checked += other.checked
         notRecomputed += other.notRecomputed
         for found in other.differences {
-            add(check: found.check, entity: found.entity, count: found.count, example: found.example)
+            add(check: found.check.rawValue, entity: found.entity, count: found.count, example: found.example)
         }
     }
 }

@@ -79,7 +79,8 @@ extension PlainEvaluator {
         case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
         case .keyPath(let base, let given):
             let steps = Self.flattened(given)
-            guard var entity = entity(of: base, in: scope) else { return isCollection(base, in: scope) }
+            guard case .object(let object)? = scope.value(of: base) else { return isCollection(base, in: scope) }
+            var entity = object.entity
             for step in steps {
                 switch step {
                 case .collectionOperator(let name): if Self.operators.contains(name) { return false }
@@ -93,19 +94,6 @@ extension PlainEvaluator {
             return false
         default: return false
         }
-    }
-
-    private func entity(of base: Expression, in scope: PlainScope) -> String? {
-        let value: PlainValue?
-        switch base {
-        case .evaluatedObject: value = scope.members.last { $0.name == nil }?.value ?? .object(scope.source)
-        case .variable("source"): value = .object(scope.source)
-        case .variable(let name):
-            value = scope.members.last { $0.name == name }?.value ?? (name == scope.variable ? scope.element : nil)
-        default: value = nil
-        }
-        guard case .object(let object)? = value else { return nil }
-        return object.entity
     }
 
     /// Calls the body with each member of a collection, in order.

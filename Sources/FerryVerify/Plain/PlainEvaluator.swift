@@ -26,6 +26,16 @@ package struct PlainScope: Sendable {
         self.variable = variable
         self.element = element
     }
+
+    /// The value of `SELF` or of a variable; nil for a variable without a value, and for any other expression.
+    func value(of name: Expression) -> PlainValue? {
+        switch name {
+        case .evaluatedObject: members.last { $0.name == nil }?.value ?? .object(source)
+        case .variable("source"): .object(source)
+        case .variable(let name): members.last { $0.name == name }?.value ?? (name == variable ? element : nil)
+        default: nil
+        }
+    }
 }
 
 /// Evaluates expressions and predicates on decoded values, in the most literal way.
@@ -50,12 +60,9 @@ package struct PlainEvaluator {
     package func value(of expression: Expression, in scope: PlainScope) throws -> PlainValue {
         switch expression {
         case .constant(let constant): return PlainEvaluator.value(ofConstant: constant)
-        case .evaluatedObject: return scope.members.last { $0.name == nil }?.value ?? .object(scope.source)
-        case .variable("source"): return .object(scope.source)
-        case .variable(let name):
-            if let member = scope.members.last(where: { $0.name == name }) { return member.value }
-            guard name == scope.variable else { throw PlainFailure("$\(name) is not bound") }
-            return scope.element
+        case .evaluatedObject, .variable:
+            guard let value = scope.value(of: expression) else { throw PlainFailure("\(expression) is not bound") }
+            return value
         case .keyPath(let base, let steps):
             if let value = try collected(base, steps, expression, in: scope) { return value }
             return try follow(steps[...], from: try value(of: base, in: scope))

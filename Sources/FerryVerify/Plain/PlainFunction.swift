@@ -51,7 +51,7 @@ enum PlainNumber {
 enum PlainFunction {
     static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue {
         if arguments.contains(where: \.isNull) { return .null }
-        if arguments.count == 2, let operation = PlainOperator(rawValue: selector) {
+        if arguments.count == 2, let operation = PlainOperator.all[selector] {
             return try operation.value(arguments[0], arguments[1])
         }
         switch selector {
@@ -62,7 +62,7 @@ enum PlainFunction {
                 try text(selector, arguments).folding(
                     options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
         case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
-        default: if let function = PlainTypedFunction(rawValue: selector) { return try function.value(arguments) }
+        default: if let function = PlainTypedFunction.named(selector) { return try function(arguments) }
         }
         if arguments.count == 2 { throw PlainFailure("\(selector) is not known") }
         let numbers = try arguments.map { argument in
@@ -106,128 +106,101 @@ enum PlainFunction {
     }
 }
 
-/// The predefined functions of two numbers: two integers stay integers, anything else is computed as doubles.
-enum PlainOperator: String {
-    case add = "add:to:"
-    case subtract = "from:subtract:"
-    case multiply = "multiply:by:"
-    case divide = "divide:by:"
-    case modulus = "modulus:by:"
-    case raise = "raise:toPower:"
-    case and = "bitwiseAnd:with:"
-    case or = "bitwiseOr:with:"
-    case exclusiveOr = "bitwiseXor:with:"
-    case shiftLeft = "leftshift:by:"
-    case shiftRight = "rightshift:by:"
+/// A predefined function of two numbers: two integers stay integers, anything else is computed as doubles.
+struct PlainOperator: Sendable {
+    let selector: String
+    /// Nil for a function of doubles only.
+    var integers: (@Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool))?
+    /// Nil for a function of integers only.
+    var reals: (@Sendable (Double, Double) -> Double)?
+
+    static let all: [String: PlainOperator] = Dictionary(
+        uniqueKeysWithValues: [
+            PlainOperator(selector: "add:to:", integers: { $0.addingReportingOverflow($1) }, reals: { $0 + $1 }),
+            PlainOperator(
+                selector: "from:subtract:", integers: { $0.subtractingReportingOverflow($1) }, reals: { $0 - $1 }),
+            PlainOperator(
+                selector: "multiply:by:", integers: { $0.multipliedReportingOverflow(by: $1) }, reals: { $0 * $1 }),
+            PlainOperator(
+                selector: "divide:by:", integers: { $0.dividedReportingOverflow(by: $1) }, reals: { $0 / $1 }),
+            // The remainder by -1 is 0, although the quotient of the smallest integer overflows.
+            PlainOperator(
+                selector: "modulus:by:",
+                integers: { $1 == -1 ? (0, false) : $0.remainderReportingOverflow(dividingBy: $1) },
+                reals: { $0.truncatingRemainder(dividingBy: $1) }),
+            PlainOperator(selector: "raise:toPower:", reals: { pow($0, $1) }),
+            PlainOperator(selector: "bitwiseAnd:with:", integers: { ($0 & $1, false) }),
+            PlainOperator(selector: "bitwiseOr:with:", integers: { ($0 | $1, false) }),
+            PlainOperator(selector: "bitwiseXor:with:", integers: { ($0 ^ $1, false) }),
+            PlainOperator(selector: "leftshift:by:", integers: { ($0 << $1, false) }),
+            PlainOperator(selector: "rightshift:by:", integers: { ($0 >> $1, false) }),
+        ].map { ($0.selector, $0) })
 
     /// - Returns: Nil if an argument is nil, or the result is NaN.
     func value(_ left: PlainValue, _ right: PlainValue) throws -> PlainValue {
         if left.isNull || right.isNull { return .null }
         guard let left = PlainNumber(left), let right = PlainNumber(right) else {
-            throw PlainFailure("\(rawValue) needs numbers")
+            throw PlainFailure("\(selector) needs numbers")
         }
-        if self != .raise, case .integer(let first) = left, case .integer(let second) = right {
-            return .integer(try value(first, second))
+        if let integers, case .integer(let first) = left, case .integer(let second) = right {
+            let (value, overflow) = integers(first, second)
+            if overflow { throw PlainFailure("\(selector) exceeds 64 bits or divides by zero") }
+            return .integer(value)
         }
-        return .number(try value(left.real, right.real))
-    }
-
-    private func value(_ left: Double, _ right: Double) throws -> Double {
-        switch self {
-        case .add: return left + right
-        case .subtract: return left - right
-        case .multiply: return left * right
-        case .divide: return left / right
-        case .modulus: return left.truncatingRemainder(dividingBy: right)
-        case .raise: return pow(left, right)
-        case .and, .or, .exclusiveOr, .shiftLeft, .shiftRight: throw PlainFailure("\(rawValue) needs integers")
-        }
-    }
-
-    private func value(_ left: Int64, _ right: Int64) throws -> Int64 {
-        let result: (partialValue: Int64, overflow: Bool)
-        switch self {
-        case .add: result = left.addingReportingOverflow(right)
-        case .subtract: result = left.subtractingReportingOverflow(right)
-        case .multiply: result = left.multipliedReportingOverflow(by: right)
-        case .divide: result = left.dividedReportingOverflow(by: right)
-        case .modulus:
-            // The remainder by -1 is 0, although the quotient of the smallest integer overflows.
-            result = right == -1 ? (0, false) : left.remainderReportingOverflow(dividingBy: right)
-        case .and: return left & right
-        case .or: return left | right
-        case .exclusiveOr: return left ^ right
-        case .shiftLeft: return left << right
-        case .shiftRight: return left >> right
-        case .raise: preconditionFailure("a power is computed as doubles")
-        }
-        if result.overflow { throw PlainFailure("\(rawValue) exceeds 64 bits or divides by zero") }
-        return result.partialValue
+        guard let reals else { throw PlainFailure("\(selector) needs integers") }
+        return .number(reals(left.real, right.real))
     }
 }
 
 /// Ferry's own functions: dates as text, data as text, names as UUIDs.
-enum PlainTypedFunction: String {
-    case plist = "plist:"
-    case plistKey = "plist:key:"
-    case dateFormat = "date:format:"
-    case dateFormatZone = "date:format:zone:"
-    case textFormat = "text:format:"
-    case textFormatZone = "text:format:zone:"
-    case dateSince1970 = "dateSince1970:"
-    case secondsSince1970 = "secondsSince1970:"
-    case hex = "hex:"
-    case dataFromHex = "dataFromHex:"
-    case base64 = "base64:"
-    case dataFromBase64 = "dataFromBase64:"
-    case dataFromText = "dataFromText:"
-    case textFromData = "textFromData:"
-    case uuid = "uuid:"
-    case uuidFromName = "uuidFromName:"
+enum PlainTypedFunction {
+    typealias Body = @Sendable ([PlainValue]) throws -> PlainValue
 
-    /// The value for arguments; nil gives nil.
-    func value(_ arguments: [PlainValue]) throws -> PlainValue {
-        if arguments.contains(where: \.isNull) { return .null }
-        switch self {
-        case .plist, .plistKey:
-            let keys = arguments.count > 1 ? try Self.text(arguments[1]) : ""
-            return try PlainPropertyList.value(in: arguments[0], under: keys)
-        case .dateFormat, .dateFormatZone: return try Self.date(arguments)
-        case .textFormat, .textFormatZone:
-            let zone = arguments.count > 2 ? try Self.text(arguments[2]) : "GMT"
-            let given = try Self.text(arguments[1])
-            let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
-            let seconds = try Self.number(arguments[0])
-            guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the date is out of range") }
-            let date = Date(timeIntervalSinceReferenceDate: seconds)
-            return .string(try Self.formatter(pattern, zone).string(from: date))
-        case .dateSince1970: return .number(try Self.number(arguments[0]) - 978_307_200)
-        case .secondsSince1970: return .number(try Self.number(arguments[0]) + 978_307_200)
-        case .hex: return .string(try Self.data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
-        case .dataFromHex: return .blob(try Self.hexadecimal(try Self.text(arguments[0])))
-        case .base64: return .string(Data(try Self.data(arguments[0])).base64EncodedString())
-        case .dataFromBase64:
-            guard let data = Data(base64Encoded: try Self.text(arguments[0])) else {
-                throw PlainFailure("not Base64")
-            }
+    /// The function of a selector; an argument that is nil gives nil.
+    static func named(_ selector: String) -> Body? {
+        guard let body = all[selector] else { return nil }
+        return { $0.contains(where: \.isNull) ? .null : try body($0) }
+    }
+
+    private static let all: [String: Body] = [
+        "plist:": { try PlainPropertyList.value(in: $0[0], under: "") },
+        "plist:key:": { try PlainPropertyList.value(in: $0[0], under: text($0[1])) },
+        "date:format:": date, "date:format:zone:": date, "text:format:": dateText, "text:format:zone:": dateText,
+        "dateSince1970:": { .number(try number($0[0]) - 978_307_200) },
+        "secondsSince1970:": { .number(try number($0[0]) + 978_307_200) },
+        "hex:": { .string(try data($0[0]).map { String(format: "%02X", Int($0)) }.joined()) },
+        "dataFromHex:": { .blob(try hexadecimal(text($0[0]))) },
+        "base64:": { .string(Data(try data($0[0])).base64EncodedString()) },
+        "dataFromBase64:": { arguments in
+            guard let data = Data(base64Encoded: try text(arguments[0])) else { throw PlainFailure("not Base64") }
             return .blob(Array(data))
-        case .dataFromText: return .blob(Array(try Self.text(arguments[0]).utf8))
-        case .textFromData:
-            guard let text = String(utf8: try Self.data(arguments[0])) else {
-                throw PlainFailure("not UTF-8")
-            }
+        },
+        "dataFromText:": { .blob(Array(try text($0[0]).utf8)) },
+        "textFromData:": { arguments in
+            guard let text = String(utf8: try data(arguments[0])) else { throw PlainFailure("not UTF-8") }
             return .string(text)
-        case .uuid:
-            guard let uuid = UUID(uuidString: try Self.text(arguments[0])) else { throw PlainFailure("not a UUID") }
+        },
+        "uuid:": { arguments in
+            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("not a UUID") }
             return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-        case .uuidFromName:
+        },
+        "uuidFromName:": { arguments in
             guard case .text(let name) = arguments[0] else { throw PlainFailure("a function needs text") }
             let isASCII = name.allSatisfy { $0 < 0x80 }
             var bytes = SHA256.hash(isASCII ? name : Array(String(decoding: name, as: UTF8.self).utf8))
             bytes.removeLast(16)
             (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
             return .blob(bytes)
-        }
+        },
+    ]
+
+    private static func dateText(_ arguments: [PlainValue]) throws -> PlainValue {
+        let zone = arguments.count > 2 ? try text(arguments[2]) : "GMT"
+        let given = try text(arguments[1])
+        let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
+        let seconds = try number(arguments[0])
+        guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the date is out of range") }
+        return .string(try formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
     }
 
     private static func date(_ arguments: [PlainValue]) throws -> PlainValue {

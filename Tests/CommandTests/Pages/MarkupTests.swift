@@ -66,7 +66,6 @@ struct MarkupTests {
 
     private static func report(_ kind: Kind) throws -> any CommandReport {
         let details = PlanDetails(lineages: try decoded(lineage), statements: try decoded(statements))
-        let judge = TuneResult.Judge(chunkSeconds: 0.5, memoryLimit: 32 << 20)
         switch kind {
         case .plan: return PlanRendering(try decoded(plan), details: details)
         case .migration:
@@ -78,7 +77,8 @@ struct MarkupTests {
                 error: try decoded(error), store: store, details: RunDetails(plan: try decoded(plan), planned: details))
         case .verification:
             return VerificationRendering(summary: try decoded(verification), store: hostile, source: hostile)
-        case .tuning: return TuneResult(store: hostile, sample: nil, judge: judge, note: hostile)
+        case .tuning:
+            return TuneResult(store: hostile, sample: nil, chunkSeconds: 0.5, memoryLimit: 32 << 20, note: hostile)
         case .fleet:
             var sum = FleetSum()
             let name = JSON.string(hostile)

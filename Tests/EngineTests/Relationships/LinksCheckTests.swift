@@ -131,7 +131,7 @@ struct LinksCheckTests {
     /// Runs the step without checks, and verifies the result.
     private func verify(
         _ made: InPlaceStep, _ way: Way, _ mode: VerifyMode = .full, told: [ToldLinks]
-    ) throws -> [VerificationReport.Difference] {
+    ) throws -> [VerificationSummary.Difference] {
         let connection = try way == .copied ? made.copied() : altered(made)
         var verification = Verification(
             mode: mode, of: way == .inPlace ? .altered : .copied(), step: made.step.resolved,
@@ -187,7 +187,7 @@ struct LinksCheckTests {
         }
         for mode in [VerifyMode.full, .quick] {
             let found = try verify(made, way, mode, told: [])
-            #expect(found.map(\.check) == ["links"] && found.map(\.count) == [form.count], "\(mode): \(found)")
+            #expect(found.map(\.check) == [.links] && found.map(\.count) == [form.count], "\(mode): \(found)")
             #expect(found.first?.entity == "Book" && found.first?.example != nil)
             #expect(try verify(made, way, mode, told: [told(form, form.count)]).isEmpty)
             #expect(try verify(made, way, mode, told: [told(form, nil)]).isEmpty)
@@ -213,7 +213,7 @@ struct LinksCheckTests {
             }
         }
         let found = try verify(made, way, told: [])
-        #expect(found.map(\.check) == ["links"] && found.map(\.count) == [2], "\(found)")
+        #expect(found.map(\.check) == [.links] && found.map(\.count) == [2], "\(found)")
         #expect(try verify(made, way, told: [told(.toOne, 2)]).isEmpty)
     }
 
@@ -227,7 +227,7 @@ struct LinksCheckTests {
             }
             #expect(made.step.mode == .copy)
             let found = try verify(made, .copied, told: [])
-            #expect(found.map(\.check) == (isBroken ? ["links"] : []) && found.allSatisfy { $0.count == 3 }, "\(found)")
+            #expect(found.map(\.check) == (isBroken ? [.links] : []) && found.allSatisfy { $0.count == 3 }, "\(found)")
             #expect(try verify(made, .copied, told: [told(.toOne, 3)]).isEmpty)
         }
     }
@@ -287,7 +287,7 @@ struct LinksCheckTests {
         let ways = made.step.mode == .inPlace ? Way.allCases : [.copied]
         for way in ways {
             let found = try verify(made, way, told: [])
-            #expect(found.map(\.check) == ["links"] && found.map(\.count) == [change.lost], "\(way): \(found)")
+            #expect(found.map(\.check) == [.links] && found.map(\.count) == [change.lost], "\(way): \(found)")
             #expect(try verify(made, way, told: [told(change.form, change.lost)]).isEmpty)
         }
         if ways.count > 1 {

@@ -102,7 +102,7 @@ struct SoundLinksTests {
 
     private func verify(
         _ step: TracedStep, of store: StoreBuilder, _ mode: VerifyMode = .full, jobs: Int = 2
-    ) throws -> (report: VerificationReport, lookUps: [String]) {
+    ) throws -> (report: VerificationSummary, lookUps: [String]) {
         let statements = Locked<[String]>([])
         var verification = Verification(
             mode: mode, step: step.run.step.resolved, sourcePath: store.path, isSourcePrivate: true,
@@ -135,8 +135,8 @@ struct SoundLinksTests {
         )
         let found = try [1, 3].map { try verify(step, of: store, jobs: $0).report.differences }
         #expect(found[0] == found[1])
-        #expect(found[0].contains { $0.check == "rows" && $0.count == 1 && $0.example == "ZFILE Z_PK 5999 ZTITLE" })
-        #expect(found[0].contains { $0.check == "relationships" && $0.example == "ZFILE Z_PK 17 ZUSER" }, "\(found[0])")
+        #expect(found[0].contains { $0.check == .rows && $0.count == 1 && $0.example == "ZFILE Z_PK 5999 ZTITLE" })
+        #expect(found[0].contains { $0.check == .relationships && $0.example == "ZFILE Z_PK 17 ZUSER" }, "\(found[0])")
     }
 
     @Test(

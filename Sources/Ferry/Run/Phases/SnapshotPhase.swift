@@ -26,7 +26,8 @@ struct SnapshotPhase: MigrationPhase {
         head.phase = .snapshot
         try session.save()
         let snapshot = try snapshots.create(
-            store, version: call.inputs.catalog.displayName(of: version), rows: rows, call.snapshotForm, stop: stop,
+            store, version: call.inputs.catalog.displayName(of: version), rows: rows, level: call.snapshotLevel,
+            stop: stop,
             progress: relay.hook())
         head.snapshot = snapshot.archivePath
         head.snapshotBytes = snapshot.bytes
@@ -35,18 +36,12 @@ struct SnapshotPhase: MigrationPhase {
     }
 }
 
-extension MigrationRun {
-    var snapshotForm: StoreSnapshots.Form {
-        configuration.clonesSnapshot ? .clone : .archive(level: configuration.snapshotLevel)
-    }
-}
-
 extension MigrationPhase {
     /// Checks the run's snapshot before a COMMIT; without it, the next call takes another one.
     func checkSnapshot() throws {
         guard call.takesSnapshot, let archive = head.snapshot else { return }
         do {
-            try WayBack(archive: archive, store: place.store, files: files, stop: stop).check()
+            try StoreSnapshots.checkWayBack(archive, of: place.store, files: files, stop: stop)
         } catch let error as FerryError where error.code == .snapshotFailed {
             if var saved = folder.record {
                 saved.head.snapshot = nil

@@ -154,7 +154,7 @@ struct StepHooks: MigrationPhase {
             ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: workFolder)
         (verification.jobs, verification.trace, verification.stop) = (configuration.jobs, configuration.trace, stop)
         verification.externalFolder = ExternalData.folder(forStore: place.store)
-        let found = VerificationSummary(try verification.run()).differences
+        let found = try verification.run().differences
         try files.removeTree(workFolder)
         return found
     }

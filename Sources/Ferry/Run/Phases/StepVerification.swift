@@ -18,7 +18,7 @@ struct StepVerification: MigrationPhase {
         if configuration.verify != .none {
             relay.begin(.verify, step: number)
             let verification = try verification(of: run, number, progress: relay.hook(step: number))
-            summary = try Self.summary(of: verification, configuration.verify)
+            summary = try Self.summary(of: verification)
             releaseUnusedMemory()
             try files.removeTree(verification.workFolder)
             noteTimes()
@@ -29,24 +29,27 @@ struct StepVerification: MigrationPhase {
     /// Verifies the step in place whose transaction on the store itself is being committed, against the store before it.
     func verifyBeforeCommit(_ step: StepPlan, _ options: EngineOptions) throws {
         relay.begin(.verify, step: 1)
-        let run = StepOfStore(step: step, store: place.store, folder: folder.path, options: options)
+        // The transaction has the exclusive lock.
+        let run = StepRun(
+            step: step, sourcePath: place.store, isSourcePrivate: true, folder: folder.path, options: options)
         // A killed call leaves its own.
         let places = folder.path + "/journaled"
         try files.removeIfPresent(places)
         let pages = try JournaledPages(
             ofJournal: StoreFileNames(place.store).journal, places: places, files: files)
         var verification = try verification(of: run, 1, progress: relay.hook(step: 1))
+        verification.destinationPath = place.store
         verification.sourceVFS = try VFS(temporaryFolder: nil, for: .readingBefore(pages))
         // The transaction of a later call is another one.
         verification.resumeKey = nil
-        let summary = try Self.summary(of: verification, configuration.verify)
+        let summary = try Self.summary(of: verification)
         try files.removeTree(verification.workFolder)
         migration.steps[0].verification = summary
         releaseUnusedMemory()
     }
 
     private func verification(
-        of run: any MigratedStep, _ number: Int, progress: @escaping ProgressHook
+        of run: any StepWork, _ number: Int, progress: @escaping ProgressHook
     ) throws -> Verification {
         let made = migration.steps[number - 1]
         let workFolder = run.folder + "/verify"
@@ -73,11 +76,8 @@ struct StepVerification: MigrationPhase {
     }
 
     /// - Throws: ``FerryError`` `.verificationFailed` for differences.
-    private static func summary(
-        of verification: Verification, _ mode: VerifyMode
-    ) throws -> VerificationSummary {
-        var summary = VerificationSummary(try verification.run())
-        summary.mode = mode
+    private static func summary(of verification: Verification) throws -> VerificationSummary {
+        let summary = try verification.run()
         guard summary.differences.isEmpty else { throw differs(summary, verification) }
         return summary
     }
@@ -119,9 +119,8 @@ struct StepVerification: MigrationPhase {
         let processors = ProcessInfo.processInfo.activeProcessorCount
         verification.jobs = max(1, min(configuration.jobs ?? processors, processors - 1))
         verification.isBeside = true
-        let mode = configuration.verify
         return try VerificationBeside(of: number, isShown: isShown, stop: stop) { [verification] in
-            try Self.summary(of: verification, mode)
+            try Self.summary(of: verification)
         }
     }
 
@@ -155,19 +154,6 @@ struct StepVerification: MigrationPhase {
     func discard(after number: Int) throws {
         try files.removeTree(folder.stepFolder(number + 1))
     }
-}
-
-/// A step on the store itself, whose transaction is not committed yet.
-private struct StepOfStore: MigratedStep {
-    let step: StepPlan
-    let store: String
-    let folder: String
-    let options: EngineOptions
-
-    var sourcePath: String { store }
-    var destinationPath: String { store }
-    /// The transaction has the exclusive lock.
-    var isSourcePrivate: Bool { true }
 }
 
 extension EntityMappingCounts {

@@ -139,8 +139,8 @@ struct StepsPhase: MigrationPhase {
             // After a killed hook the step runs again from its source, so the source must stay.
             isCopied: try configuration.hasStages || previous.map { try writesMuch(step, at: $0) } ?? true,
             sourceGuard: sourceGuard,
-            keepsJournalMode: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder,
-            files: files, options: options)
+            keepsLog: head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace },
+            folder: stepFolder, files: files, options: options)
     }
 
     /// Whether a step rewrites much of the step before's destination; false if it has renamed that file already.
@@ -177,10 +177,7 @@ extension RunRecord.Migration {
     /// Adds a complete step that is not yet verified.
     mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
         let executors = Dictionary(
-            step.partitions.flatMap(\.entityMappings).map {
-                ($0.mapping.name, $0.executor)
-            },
-            uniquingKeysWith: { first, _ in first })
+            first: step.partitions.flatMap(\.entityMappings).map { ($0.mapping.name, $0.executor) })
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,

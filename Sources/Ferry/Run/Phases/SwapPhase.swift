@@ -46,9 +46,9 @@ struct SwapPhase: MigrationPhase {
         let external = ExternalFiles(store: output, files: files)
         // External files that only the old store needs are deleted with the run folder.
         if place.ownsExternalFiles {
-            try external.add(from: ExternalData.folder(forStore: place.store), onDifference: .refuses)
+            try external.add(from: ExternalData.folder(forStore: place.store), refusesDifference: true)
         }
-        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
+        try external.add(from: ExternalData.folder(forStore: destination), refusesDifference: true)
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
                 .outputExists, "\(path) appeared during the migration.",

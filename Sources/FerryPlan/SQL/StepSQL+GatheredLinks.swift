@@ -1,15 +1,10 @@
-package import FerryStore
+internal import FerryStore
 
-/// Writes the SQL that fills a join table from the links that scratch has gathered.
-package struct GatheredLinks {
-    let step: StepSQL
-
-    package init(_ step: StepSQL) { self.step = step }
-
+extension StepSQL {
     /// Fills a join table from the links in scratch, sorted once by primary key, each pair once.
     ///
     /// Positions that were not copied follow the insertion order of the links.
-    package func statement(filling table: JoinTable) -> BoundSQL {
+    func gatheredLinks(of table: JoinTable) -> BoundSQL {
         var parameters = Parameters()
         var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
         if let column = table.firstOrderColumn {
@@ -34,7 +29,7 @@ package struct GatheredLinks {
             SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
             FROM \(ScratchTables.links(of: table)) GROUP BY first, second
             """
-        guard step.hasPolicies else { return pairs }
+        guard hasPolicies else { return pairs }
         return """
             SELECT *, \(OrderKeys.isShared("firstOrder", among: "second")) AS firstOrderShared,
                 \(OrderKeys.isShared("secondOrder", among: "first")) AS secondOrderShared
@@ -45,11 +40,11 @@ package struct GatheredLinks {
     private func position(
         _ stored: String, in table: JoinTable, of column: String, among group: String, _ parameters: inout Parameters
     ) -> String {
-        if step.hasPolicies {
+        if hasPolicies {
             return OrderKeys.settled(
                 stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
         }
-        let filling = step.program.fills.relationships.filter { $0.joinTable == table.name }
+        let filling = program.fills.relationships.filter { $0.joinTable == table.name }
         let isCopied = filling.allSatisfy { assignment in
             guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
             return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }

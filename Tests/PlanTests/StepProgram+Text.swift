@@ -1,10 +1,12 @@
-package import FerryMapping
-internal import FerryModel
-internal import FerryStore
+import FerryMapping
+import FerryModel
+import FerryStore
+
+@testable import FerryPlan
 
 extension StepProgram {
-    /// A program in place as text that changes only with it, for tests and for reading.
-    package func textInPlace(of step: ResolvedStep) -> String {
+    /// A program in place as text that changes only with it.
+    func textInPlace(of step: ResolvedStep) -> String {
         var lines = ["tables"]
         for move in moves.tables {
             lines.append("  \(move.destination.name): \(move.text)")
