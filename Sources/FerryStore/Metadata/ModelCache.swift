@@ -122,39 +122,27 @@ package enum ModelCache {
 
     /// Inflates raw DEFLATE data to at most `limit` bytes; nil if it is damaged, cut off or larger, or has bytes behind
     /// its end, which no cache of a real store has.
-    ///
-    /// A first pass counts the bytes, so that nothing above the limit is kept.
     static func inflate(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
-        guard let count = inflated(bytes, limit: limit, { _ in }) else { return nil }
-        var output: [UInt8] = []
-        output.reserveCapacity(count)
-        guard inflated(bytes, limit: limit, { output += $0 }) != nil else { return nil }
-        return output
-    }
-
-    private static func inflated(
-        _ bytes: UnsafeRawBufferPointer, limit: Int, _ take: (Slice<UnsafeMutableBufferPointer<UInt8>>) -> Void
-    ) -> Int? {
         var stream = z_stream()
         guard let count = UInt32(exactly: bytes.count), ferry_inflate_init_raw(&stream) == Z_OK else { return nil }
         defer { inflateEnd(&stream) }
         stream.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
         stream.avail_in = count
-        var total = 0
+        var output: [UInt8] = []
+        // Real models deflate to a half or more.
+        output.reserveCapacity(min(limit, 2 * bytes.count))
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64 << 10) { buffer in
-            while total <= limit {
+            while true {
                 stream.next_out = buffer.baseAddress
                 stream.avail_out = UInt32(buffer.count)
                 let code = CZlib.inflate(&stream, Z_NO_FLUSH)
                 let produced = buffer.count - Int(stream.avail_out)
-                total += produced
-                guard total <= limit else { return nil }
-                take(buffer[..<produced])
-                if code == Z_STREAM_END { return stream.avail_in == 0 ? total : nil }
+                guard output.count + produced <= limit else { return nil }
+                output += buffer[..<produced]
+                if code == Z_STREAM_END { return stream.avail_in == 0 ? output : nil }
                 // No end and no progress: the data is cut off.
                 guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
             }
-            return nil
         }
     }
 }
