@@ -234,7 +234,14 @@ extension StepPlan {
     func earlierMakers(than mapping: ResolvedEntityMapping) -> [ResolvedEntityMapping] {
         let model = resolved.destination.model
         let root = model.root(of: mapping.destination)
-        return partitions.flatMap { $0.entityMappings.map(\.mapping) }.prefix { $0.position != mapping.position }
-            .filter { !$0.keepsPrimaryKey && model.root(of: $0.destination) == root }
+        var makers: [ResolvedEntityMapping] = []
+        // Without an array of all mappings: each of some hundred asks.
+        for other in partitions.lazy.flatMap(\.entityMappings) {
+            if other.mapping.position == mapping.position { break }
+            if !other.mapping.keepsPrimaryKey, model.root(of: other.mapping.destination) == root {
+                makers.append(other.mapping)
+            }
+        }
+        return makers
     }
 }

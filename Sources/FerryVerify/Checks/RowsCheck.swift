@@ -136,7 +136,7 @@ struct RowsCheck: Check {
                 if try claims.areRight() { return }
                 progress.returnToFound(context)
                 for mapping in newKeyMappings where associated.contains(mapping.position) {
-                    try context.associations.table(of: mapping).removeAll()
+                    try context.associations.table(of: mapping.position).removeAll()
                 }
                 progress.state.wrongClaims.insert(root)
             }

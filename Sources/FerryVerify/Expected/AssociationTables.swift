@@ -1,4 +1,3 @@
-internal import FerryMapping
 internal import FerrySQLite
 
 /// The destination object of each source object (and element), for entity mappings that give new keys.
@@ -13,10 +12,11 @@ final class AssociationTables {
         for table in tables.values { try table.flush() }
     }
 
-    func table(of mapping: ResolvedEntityMapping) throws -> AssociationTable {
-        if let known = tables[mapping.position] { return known }
-        let table = try AssociationTable("main.association_\(mapping.position)", on: connection)
-        tables[mapping.position] = table
+    /// By the position of the mapping: a row's walk asks for each object, and a mapping is large.
+    func table(of position: Int) throws -> AssociationTable {
+        if let known = tables[position] { return known }
+        let table = try AssociationTable("main.association_\(position)", on: connection)
+        tables[position] = table
         return table
     }
 }

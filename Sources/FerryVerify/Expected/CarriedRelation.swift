@@ -338,7 +338,7 @@ struct AssociatedRelation {
 
     private func isRight() throws -> Bool {
         try context.announce(relation.key.property)
-        let next = try context.associations.table(of: target).pairs(byKey: !links.areInRowsOfA)
+        let next = try context.associations.table(of: target.position).pairs(byKey: !links.areInRowsOfA)
         let merge = try PairedLinks(relation, links, of: mapping, in: context)
         while merge.isRight, let (source, key) = try next() {
             try merge.add(source, key)

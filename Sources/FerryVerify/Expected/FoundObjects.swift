@@ -57,7 +57,7 @@ final class FoundObjects {
         let most = max(1, sortBytes / MemoryLayout<Row>.stride)
         rows.reserveCapacity(most)
         for of in found.compactMap({ $0 }) {
-            let table = try context.associations.table(of: of.mapping)
+            let table = try context.associations.table(of: of.mapping.position)
             func record() throws {
                 rows.sort { ($0.source, $0.element) < ($1.source, $1.element) }
                 for row in rows { try table.add(row.source, row.element, row.key) }

@@ -81,7 +81,9 @@ final class Instances {
     }
 
     /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
-    func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
+    ///
+    /// Inlined: the call of the body for each object took a tenth of a walk over found objects.
+    @inline(__always) func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
         let scope = PlainScope(source: object)
         guard let iteration else { return try body(scope, 0, try passes(scope)) }
         do {

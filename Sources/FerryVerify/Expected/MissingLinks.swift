@@ -155,7 +155,7 @@ extension VerificationContext {
         } else if try !relationForms.get().mayBeAssociated.contains(mapping.position) {
             return nil
         }
-        let table = try associations.table(of: mapping)
+        let table = try associations.table(of: mapping.position)
         _ = try table.indexed()
         return table.name
     }

@@ -91,7 +91,7 @@ struct NewRows {
             for mapping in newKeyMappings[...last] {
                 try context.announce(mapping.name)
                 let isNeeded = needed.contains { $0.position == mapping.position }
-                let table = try isNeeded ? context.associations.table(of: mapping) : nil
+                let table = try isNeeded ? context.associations.table(of: mapping.position) : nil
                 try Instances.eachPassing(mapping, in: .all, through: .init(context), context) { scope, element in
                     if isTooHigh { return }
                     (key, isTooHigh) = key.addingReportingOverflow(1)
@@ -100,7 +100,7 @@ struct NewRows {
             }
             // Then one walk must find the first missing key.
             if isTooHigh {
-                for mapping in needed { try context.associations.table(of: mapping).removeAll() }
+                for mapping in needed { try context.associations.table(of: mapping.position).removeAll() }
             } else {
                 for mapping in needed { context.progress.state.done.insert(Self.unit(mapping)) }
             }
@@ -117,7 +117,7 @@ struct NewRows {
     static func forgetAssociations(into root: String, in context: VerificationContext) throws {
         for mapping in context.newKeyMappings(into: root) where areAssociated(mapping, in: context) {
             try context.progress.once("\(unit(mapping)) again", in: context) {
-                try context.associations.table(of: mapping).removeAll()
+                try context.associations.table(of: mapping.position).removeAll()
             }
         }
     }
@@ -133,7 +133,7 @@ struct NewRows {
             try context.pausing("associations \(name)") {
                 try context.announce(mapping.name)
                 var key = made.firstKey
-                let table = try context.associations.table(of: mapping)
+                let table = try context.associations.table(of: mapping.position)
                 let objects = SourceObjects(context, sound: made.sound)
                 try Instances.eachPassing(mapping, in: made.sources, through: objects, context) { scope, element in
                     try table.add(scope.source.key, element, key)

@@ -196,9 +196,9 @@ extension RowWalk {
             rows.open(object)
             try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
-                    counts.counts[mapping.position].read += 1
+                    counts.counts[expected.position].read += 1
                     guard passes else {
-                        counts.counts[mapping.position].dropped += 1
+                        counts.counts[expected.position].dropped += 1
                         return
                     }
                     try make(expected, scope, element, rows.row, next: &next, &counts)
@@ -253,7 +253,7 @@ extension RowWalk {
         }
         try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
-            try context.associations.table(of: expected.mapping).add(scope.source.key, element, key)
+            try context.associations.table(of: expected.position).add(scope.source.key, element, key)
         }
     }
 

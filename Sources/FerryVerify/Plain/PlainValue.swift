@@ -152,9 +152,22 @@ package enum PlainConversion {
             let text = real.description
             return Array((text.hasSuffix(".0") ? String(text.dropLast(2)) : text).utf8)
         case .blob(let bytes) where bytes.count == 16:
-            return Array(NSUUID(uuidBytes: bytes).uuidString.utf8)
+            // By hand, for it is made for each value: `uuidString` doubles the time of such a column.
+            var text: [UInt8] = []
+            text.reserveCapacity(36)
+            for (place, byte) in bytes.enumerated() {
+                if place == 4 || place == 6 || place == 8 || place == 10 { text.append(UInt8(ascii: "-")) }
+                text.append(hexadecimal(byte >> 4))
+                text.append(hexadecimal(byte & 15))
+            }
+            return text
         default: throw PlainFailure("the value is not text")
         }
+    }
+
+    /// The digit of a number below 16.
+    private static func hexadecimal(_ number: UInt8) -> UInt8 {
+        number < 10 ? UInt8(ascii: "0") + number : UInt8(ascii: "A") + number - 10
     }
 
     private static func uuid(_ value: PlainValue) throws -> [UInt8] {
