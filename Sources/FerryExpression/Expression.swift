@@ -40,13 +40,6 @@ package indirect enum Expression: Sendable, Hashable {
     /// `table:key:('name', value)`: the entry of a mapping file's table for a value.
     package static let tableSelector = "table:key:"
 
-    /// The selectors of all predefined functions and all methods of values that Ferry evaluates.
-    package static var evaluatedSelectors: [String] {
-        let written = Set(ValueOperator.all.map(\.selector)).union(PredefinedFunction.refused.keys)
-        let functions = PredefinedFunction.all.keys.filter { !written.contains($0) && $0 != "castObject:toType:" }
-        return (functions + TypedFunction.methods.map(\.selector)).sorted()
-    }
-
     /// The member in a quantified predicate; its name is empty, so that no text can contain it.
     package static let member = Expression.variable("")
 

@@ -146,24 +146,22 @@ struct StepEstimates {
         let (name, text) = (Connection.quoted(table), Connection.quoted(column))
         let last = try connection.integer("SELECT max(Z_PK) FROM \(name)") ?? 0
         guard last > 0 else { return 0 }
-        let (places, distance) = (min(last, Self.probes), max(1, last / Self.probes))
-        let row = try connection.prepare(
-            "SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?2) END "
-                + "FROM \(name) WHERE Z_PK > ?1 ORDER BY Z_PK LIMIT 1")
-        try row.bind(DistinctValues.path(key), at: 2)
-        var sum = 0.0
-        try connection.with(.length, Self.probedBytes) {
-            for place in 0..<places {
-                defer { row.reset() }
-                try row.bind(place * distance, at: 1)
-                do {
-                    if try row.step() { sum += row.real(0) }
-                } catch let error as DatabaseError where error.isTooBig {
-                    sum += try firstElements(under: key, in: column, of: table, above: place * distance)
-                }
+        let sum = try connection.prepare(
+            """
+            WITH RECURSIVE places(place) AS (VALUES (?1) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < ?2)
+            SELECT sum(ifnull((
+                SELECT CASE WHEN json_valid(\(text)) THEN json_array_length(\(text), ?4) END
+                FROM \(name) WHERE Z_PK > place * ?3 ORDER BY Z_PK LIMIT 1), 0)) FROM places
+            """)
+        try sum.bind(max(1, last / Self.probes), at: 3)
+        try sum.bind(DistinctValues.path(key), at: 4)
+        let places = 0..<min(last, Self.probes)
+        let found = try connection.with(.length, Self.probedBytes) {
+            try elements(at: places, sum) { place in
+                try firstElements(under: key, in: column, of: table, above: place * max(1, last / Self.probes))
             }
         }
-        return sum / Double(places)
+        return found / Double(places.count)
     }
 
     /// The elements of the long text in the next row above a key, by its first bytes.
@@ -178,6 +176,24 @@ struct StepEstimates {
         return try withUnsafeTemporaryAllocation(byteCount: min(text.count, Self.probedBytes), alignment: 1) { buffer in
             try text.read(into: buffer, at: 0)
             return JSONSample.elements(under: key, in: UnsafeRawBufferPointer(buffer), of: text.count) ?? 0
+        }
+    }
+
+    /// The sum of the elements at all places; halves the range around a text that is too long.
+    private func elements(
+        at places: Range<Int64>, _ sum: Statement, ofLong: (_ place: Int64) throws -> Double
+    ) throws -> Double {
+        try sum.bind(places.lowerBound, at: 1)
+        try sum.bind(places.upperBound, at: 2)
+        do {
+            defer { sum.reset() }
+            return try sum.step() ? sum.real(0) : 0
+        } catch {
+            guard error.isTooBig else { throw error }
+            if places.count == 1 { return try ofLong(places.lowerBound) }
+            let middle = places.lowerBound + Int64(places.count / 2)
+            return try elements(at: places.lowerBound..<middle, sum, ofLong: ofLong)
+                + elements(at: middle..<places.upperBound, sum, ofLong: ofLong)
         }
     }
 }

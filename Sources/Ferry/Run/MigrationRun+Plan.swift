@@ -127,8 +127,7 @@ extension MigrationRun {
         var inPlace = programInPlace(of: plan, on: store)
         if let reason = try obstacleOfStore(plan, inPlace, layout, walk) {
             copying = Planner.Copying(mappedBecause: reason)
-            plan = try self.plan(
-                from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
+            plan = try self.plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
             inPlace = programInPlace(of: plan, on: store)
         }
         if let reason = try reasonToFillAll(plan, store, layout, walk) {
@@ -150,8 +149,7 @@ extension MigrationRun {
         plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
-        return Planned(
-            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk)
+        return Planned(plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk)
     }
 
     private func programInPlace(of plan: MigrationPlan, on store: OpenedStore) -> ProgramInPlace? {

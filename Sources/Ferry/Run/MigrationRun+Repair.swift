@@ -52,8 +52,7 @@ extension MigrationRun {
             if takesSnapshot {
                 let name = fitting.catalog.displayName(of: version)
                 _ = try StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
-                    .create(
-                        store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil)
+                    .create(store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil)
             }
             let before = try sourceGuard.fingerprint()
             let connection = try sourceGuard.handOver()

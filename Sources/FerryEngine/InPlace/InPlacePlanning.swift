@@ -40,8 +40,7 @@ package struct InPlacePlanning {
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
         let own = Set(appObjects.objects.map(\.name))
         var schema = InPlaceSchema(
-            tables: Dictionary(first: tables),
-            indexes: source.indexes.filter { !own.contains($0.name) })
+            tables: Dictionary(first: tables), indexes: source.indexes.filter { !own.contains($0.name) })
         for table in source.joinTables {
             schema.joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns
         }

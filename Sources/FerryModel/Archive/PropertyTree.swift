@@ -165,31 +165,7 @@ struct PropertyTreeWriter {
     /// Positions of the texts and numbers that the list already has: keys repeat in every object of an archive.
     private var leaves: [[UInt8]: UInt32] = [:]
     /// The same of references to an archive's objects.
-    private var identifiers = Identifiers()
-
-    /// Positions by number: an archive numbers its objects from 0, another list may have any numbers.
-    private struct Identifiers {
-        private var low: [UInt32] = []
-        private var high: [Int: UInt32] = [:]
-
-        private static let unknown = UInt32.max
-        /// A larger archive takes more memory for each object.
-        private static let mostLow = 1 << 18
-
-        subscript(value: Int) -> UInt32? {
-            get {
-                guard (0..<Self.mostLow).contains(value) else { return high[value] }
-                return value < low.count && low[value] != Self.unknown ? low[value] : nil
-            }
-            set {
-                guard (0..<Self.mostLow).contains(value), let newValue else { return high[value] = newValue }
-                if value >= low.count {
-                    low += repeatElement(Self.unknown, count: value + 1 - low.count)
-                }
-                low[value] = newValue
-            }
-        }
-    }
+    private var identifiers: [Int: UInt32] = [:]
 
     // MARK: Objects
 

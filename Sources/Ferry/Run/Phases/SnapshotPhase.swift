@@ -27,8 +27,7 @@ struct SnapshotPhase: MigrationPhase {
         try session.save()
         let snapshot = try snapshots.create(
             store, version: call.inputs.catalog.displayName(of: version), rows: rows, level: call.snapshotLevel,
-            stop: stop,
-            progress: relay.hook())
+            stop: stop, progress: relay.hook())
         head.snapshot = snapshot.archivePath
         head.snapshotBytes = snapshot.bytes
         try saveWithTimes()
