@@ -80,7 +80,7 @@ struct RowsCheck: Check {
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
             let walk = try compare(context, &counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
-            (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
+            (outcome.counts, outcome.rows) = (counts.byMapping.filter { $0.read > 0 }, walk.done)
             let unshown = walk.unshown
             if !unshown.isEmpty { outcome.unshown = unshown }
         }
@@ -114,7 +114,7 @@ struct RowsCheck: Check {
         func walk(_ root: String, _ part: RowWalk.Part, _ lookups: (any UniqueObjects)?) throws {
             let walk = try RowWalk(part, of: root, finding: lookups, from: progress.state.rows, in: context)
             try walk.run(&counts)
-            progress.state.counts = counts.counts
+            progress.state.counts = counts.byMapping
         }
         for (number, root, isDivisible) in try undivided(parts, in: context) {
             let part: RowWalk.Part = isDivisible ? .new : .all
@@ -151,7 +151,7 @@ struct RowsCheck: Check {
         var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
         try context.progress.once("counts of parts", in: context) {
             for outcome in outcomes { counts.add(outcome.counts ?? []) }
-            context.progress.state.counts = counts.counts
+            context.progress.state.counts = counts.byMapping
         }
         counts.compare(in: context)
     }
@@ -159,25 +159,26 @@ struct RowsCheck: Check {
 
 /// The rows that each entity mapping read, wrote, dropped and merged, as counted by verification.
 struct RecountedMappings {
-    var counts: [EntityMappingCounts]
+    /// By the position of the mapping.
+    var byMapping: [EntityMappingCounts]
 
     init(_ mappings: [ResolvedEntityMapping], known: [EntityMappingCounts]?) {
         let own = mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
-        counts = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
+        byMapping = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
     }
 
     mutating func add(_ others: [EntityMappingCounts]) {
         for other in others {
-            guard let index = counts.firstIndex(where: { $0.name == other.name }) else { continue }
-            counts[index].read += other.read
-            counts[index].written += other.written
-            counts[index].dropped += other.dropped
-            counts[index].merged += other.merged
+            guard let index = byMapping.firstIndex(where: { $0.name == other.name }) else { continue }
+            byMapping[index].read += other.read
+            byMapping[index].written += other.written
+            byMapping[index].dropped += other.dropped
+            byMapping[index].merged += other.merged
         }
     }
 
     func compare(in context: VerificationContext) {
-        for recounted in counts {
+        for recounted in byMapping {
             // A policy's counts depend on its code.
             guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }),
                 context.step.entityMapping(named: recounted.name)?.policy == nil

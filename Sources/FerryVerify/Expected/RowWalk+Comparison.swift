@@ -196,9 +196,9 @@ extension RowWalk {
             rows.open(object)
             try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
-                    counts.counts[expected.position].read += 1
+                    counts.byMapping[expected.position].read += 1
                     guard passes else {
-                        counts.counts[expected.position].dropped += 1
+                        counts.byMapping[expected.position].dropped += 1
                         return
                     }
                     try make(expected, scope, element, rows.row, next: &next, &counts)
@@ -209,7 +209,7 @@ extension RowWalk {
                 try context.advance(table.name, done: done, total: total)
             } else {
                 // Many objects that are read may give few new ones.
-                try context.advance(mapping.name, done: counts.counts[mapping.position].read, total: nil)
+                try context.advance(mapping.name, done: counts.byMapping[mapping.position].read, total: nil)
             }
         }
     }
@@ -238,12 +238,12 @@ extension RowWalk {
         switch found {
         case .key(let known):
             key = known
-            counts.counts[expected.position].merged += 1
+            counts.byMapping[expected.position].merged += 1
         case .earlier:
-            return counts.counts[expected.position].merged += 1
+            return counts.byMapping[expected.position].merged += 1
         case .none:
             next = try self.key(1, after: next)
-            counts.counts[expected.position].written += 1
+            counts.byMapping[expected.position].written += 1
             if expected.isLookedUp {
                 try lookups?.add(
                     entity: expected.mapping.destination, key: key, by: expected.search, value: value)

@@ -249,13 +249,13 @@ final class RowWalk {
     private func compareKept(
         _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
-        counts.counts[expected.position].read += 1
+        counts.byMapping[expected.position].read += 1
         if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
             return try reportingFailures(expected, rows.object) {
                 if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
-                    return counts.counts[expected.position].dropped += 1
+                    return counts.byMapping[expected.position].dropped += 1
                 }
-                counts.counts[expected.position].written += 1
+                counts.byMapping[expected.position].written += 1
                 try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
             }
         }
@@ -265,10 +265,10 @@ final class RowWalk {
             let scope = PlainScope(source: object)
             if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
             if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
-                counts.counts[expected.position].dropped += 1
+                counts.byMapping[expected.position].dropped += 1
                 return
             }
-            counts.counts[expected.position].written += 1
+            counts.byMapping[expected.position].written += 1
             if expected.isLookedUp {
                 try lookups?.add(entity: expected.mapping.destination, key: object.key, by: nil) { attribute in
                     try expected.value(of: attribute, in: scope, rows.row)
@@ -303,7 +303,7 @@ final class RowWalk {
                 stage: stage, nextKey: next, actualKey: actualKey, done: done, checked: checked)
             sources(&position.sources)
             state.rows = position
-            state.counts = counts.counts
+            state.counts = counts.byMapping
         }
     }
 }
