@@ -4,18 +4,29 @@ import PackageDescription
 let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     .map { .enableUpcomingFeature($0) }
 
-/// The rooms that handle no row.
+/// What the scripts build: `FERRY_BUILD` is `program`, `demo` or `tests`.
 ///
-/// `scripts/demo` sets `FERRY_QUICK=1`, which leaves them without optimization: the build then takes a third less time,
-/// the program a twentieth more (docs/performance.md).
-let roomsWithoutRows: Set<String> = ["FerryModel", "FerryMapping", "FerryPlan", "Ferry", "FerryCommand"]
-let isQuick = Context.environment["FERRY_QUICK"] == "1"
+/// It sets flags that SwiftPM refuses in a dependency, so a plain build has none (docs/decisions/building.md).
+let build = Context.environment["FERRY_BUILD"]
+
+/// The rooms that handle no row: their code runs once, or once for each entity.
+let roomsWithoutRows: Set<String> = ["FerryMapping", "FerryPlan", "Ferry", "FerryCommand"]
+
+func optimization(of room: String) -> [SwiftSetting] {
+    switch (build, roomsWithoutRows.contains(room)) {
+    // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
+    case ("program", true) where room == "FerryPlan": [.unsafeFlags(["-Osize"])]
+    case ("program", true): [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
+    case ("demo", true): [.unsafeFlags(["-Onone"])]
+    // In a debug build, which keeps all assertions.
+    case ("tests", false): [.unsafeFlags(["-O"])]
+    default: []
+    }
+}
 
 /// A room of the program: one target, which may import only the rooms named here.
 func room(_ name: String, over below: [Target.Dependency]) -> Target {
-    // Only in a build of this package by itself: a package with unsafe flags cannot be a dependency.
-    let unoptimized: [SwiftSetting] = isQuick && roomsWithoutRows.contains(name) ? [.unsafeFlags(["-Onone"])] : []
-    return .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house + unoptimized)
+    .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house + optimization(of: name))
 }
 
 func tests(
@@ -100,9 +111,10 @@ let package = Package(
             name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),
 
         // Tests: the code that several test targets share, then one target per room.
+        .target(name: "Unsynced", dependencies: ["CSQLite", "CSystem"], path: "Tests/Unsynced"),
         .target(
             name: "TestSupport",
-            dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
+            dependencies: ["Unsynced", "FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
         // Random models and mappings, for tests and benchmarks.
         .target(
@@ -139,7 +151,7 @@ let package = Package(
             of: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore", "FerryGenerate",
                 "FerrySnapshot", "FerryEngine", "FerryVerify", "RandomModels",
-            ], excluding: ["Runs"]),
+            ]),
         tests(
             "CaseTests",
             of: [

@@ -42,7 +42,7 @@ struct RowCounts {
         for entity in layout.model.entities.values where !entity.isAbstract {
             rows[entity.name] = max(0, options.rowsOfEntity[entity.name] ?? options.rows)
         }
-        let needs = layout.relationshipStorage.sorted { $0.key < $1.key }.flatMap(self.needs)
+        let needs = layout.relationshipStorage.inOrder { $0.key < $1.key }.flatMap(self.needs)
         var isSettled = false
         // Each round may raise the needs of the round before; needs in a cycle settle soon or never.
         for _ in 0...needs.count where !isSettled {
@@ -68,7 +68,7 @@ struct RowCounts {
 
     private mutating func raise(to wanted: Int64, for need: Need) throws(FerryError) {
         let members = layout.model.family(of: need.entity).filter { rows[$0] != nil && !named.contains($0) }
-            .sorted(by: codeUnitOrder)
+            .inOrder(by: codeUnitOrder)
         guard !members.isEmpty, wanted <= RowCounts.limit else {
             let place = need.relationship.title
             throw FerryError(

@@ -34,7 +34,7 @@ struct RowMaker {
             ForeignKeyMaker(
                 $0.key, in: layout, ranges: ranges, options: options, divisor: unique[$0.key.property])
         }
-        inverseless = layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap {
+        inverseless = layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap {
             InverselessMaker($0.key, $0.value, endingIn: entity, layout: layout, ranges: ranges, options: options)
         }
     }
@@ -128,7 +128,7 @@ struct UniqueProperties {
         // The last digit may be a property that another constraint uses already.
         var product = room.filter { divisors[$0.name] == 1 }.map(\.values).max() ?? 1
         var digits: [String: Int64] = [:]
-        for (name, values) in room.sorted(by: { ($1.values, $0.name) < ($0.values, $1.name) })
+        for (name, values) in room.inOrder(by: { ($1.values, $0.name) < ($0.values, $1.name) })
         where divisors[name] == nil && values > 1 && product < highestKey {
             digits[name] = product
             product = product.multipliedReportingOverflow(by: values).overflow ? .max : product * values

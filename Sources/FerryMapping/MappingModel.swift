@@ -232,12 +232,12 @@ extension EntityMapping {
     /// filter, and every property with a rule of its own; one item each.
     package var shown: [String] {
         var items = ["\(source ?? "no source entity") to \(destination ?? "no destination entity")"]
-        items += userInfo.sorted { codeUnitOrder($0.key, $1.key) }.map { "user info \($0.key) = \($0.value)" }
+        items += userInfo.inOrder { codeUnitOrder($0.key, $1.key) }.map { "user info \($0.key) = \($0.value)" }
         if let filter { items.append("where \(filter)") }
-        items += attributes.sorted { codeUnitOrder($0.key, $1.key) }.compactMap { name, rule in
+        items += attributes.inOrder { codeUnitOrder($0.key, $1.key) }.compactMap { name, rule in
             if case .value(let expression) = rule { "\(name) = \(expression)" } else { nil }
         }
-        items += relationships.sorted { codeUnitOrder($0.key, $1.key) }.compactMap { name, rule in
+        items += relationships.inOrder { codeUnitOrder($0.key, $1.key) }.compactMap { name, rule in
             rule.lookedUp.map { "\(name) = \($0)" }
         }
         items += unreadable.map { "\($0.part), which cannot be read: \($0.reason)" }

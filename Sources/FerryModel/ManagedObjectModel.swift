@@ -31,7 +31,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
         self.versionIdentifiers = versionIdentifiers
         self.entities = Dictionary(first: entities.map { ($0.name, $0) })
         lineages = Self.lineages(self.entities.mapValues(\.superentity))
-        families = lineages.sorted { codeUnitOrder($0.key, $1.key) }.reduce(into: [:]) { families, entry in
+        families = lineages.inOrder { codeUnitOrder($0.key, $1.key) }.reduce(into: [:]) { families, entry in
             for ancestor in entry.value { families[ancestor, default: []].append(entry.key) }
         }
         attributePlaces = self.entities.filter { $0.value.attributes.count >= Self.manyAttributes }.mapValues {
@@ -65,7 +65,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     }
 
     /// Entity names by UTF-16 code unit, the order of the store's digests.
-    package var sortedEntityNames: [String] { entities.keys.sorted(by: codeUnitOrder) }
+    package var sortedEntityNames: [String] { entities.keys.inOrder(by: codeUnitOrder) }
 
     // MARK: Inheritance
 
@@ -100,7 +100,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package func family(of name: String) -> [String] { families[name] ?? [] }
 
     package func subentities(of name: String) -> [String] {
-        entities.values.filter { $0.superentity == name }.map(\.name).sorted(by: codeUnitOrder)
+        entities.values.filter { $0.superentity == name }.map(\.name).inOrder(by: codeUnitOrder)
     }
 
     /// Whether `name` is `ancestor` or one of its descendants.
@@ -321,7 +321,7 @@ extension ManagedObjectModel {
     /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text.
     static func lineageProblem(of entities: [Entity]) -> String? {
         let parents = Dictionary(first: entities.map { ($0.name, $0.superentity) })
-        for name in parents.keys.sorted(by: codeUnitOrder) {
+        for name in parents.keys.inOrder(by: codeUnitOrder) {
             var (next, count) = (parents[name] ?? nil, 0)
             while let current = next, let parent = parents[current] {
                 if current == name { return "the entity '\(name)' is its own ancestor" }

@@ -33,7 +33,7 @@ package enum VersionHash {
     /// Returns `NSStoreModelVersionHashesDigest` of a store with these hashes.
     package static func digest(_ hashes: [String: [UInt8]]) -> String {
         var digest = SHA512()
-        for name in hashes.keys.sorted(by: codeUnitOrder) {
+        for name in hashes.keys.inOrder(by: codeUnitOrder) {
             digest.update(Array(name.utf8))
             digest.update(hashes[name] ?? [])
         }
@@ -43,7 +43,7 @@ package enum VersionHash {
     /// Returns `NSStoreModelVersionChecksumKey` of a store with these hashes.
     package static func checksum(_ hashes: [String: [UInt8]]) -> String {
         var checksum = SHA256()
-        for name in hashes.keys.sorted(by: codeUnitOrder) { checksum.update(hashes[name] ?? []) }
+        for name in hashes.keys.inOrder(by: codeUnitOrder) { checksum.update(hashes[name] ?? []) }
         return base64(checksum.finalize())
     }
 
@@ -61,7 +61,7 @@ package enum VersionHash {
             hash.update(printed(derivation: expression))
         } else if let composite = attribute.compositeName {
             let leaves = leaves(of: composite, in: model, depth: 0)
-            for leaf in leaves.sorted(by: { codeUnitOrder($0.name, $1.name) }) where !leaf.isTransient {
+            for leaf in leaves.inOrder(by: { codeUnitOrder($0.name, $1.name) }) where !leaf.isTransient {
                 hash.update(self.hash(leaf, in: model))
             }
         } else {
@@ -140,10 +140,10 @@ package enum VersionHash {
         hash.update(entity.name)
         hash.update([entity.isAbstract ? 1 : 0])
         if let parent { hash.update(parent) }
-        for name in properties.keys.sorted(by: codeUnitOrder) { hash.update(properties[name] ?? []) }
+        for name in properties.keys.inOrder(by: codeUnitOrder) { hash.update(properties[name] ?? []) }
         if let modifier = entity.versionHashModifier { hash.update(modifier) }
         let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ".") }
-        for constraint in constraints.sorted(by: codeUnitOrder) { hash.update(constraint) }
+        for constraint in constraints.inOrder(by: codeUnitOrder) { hash.update(constraint) }
         return hash.finalize()
     }
 

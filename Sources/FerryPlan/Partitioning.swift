@@ -126,7 +126,7 @@ struct Partitioning {
         for members in partitions {
             done.formUnion(members)
             for member in members {
-                for (other, need) in (dependencies[member] ?? [:]).sorted(by: { $0.key < $1.key })
+                for (other, need) in (dependencies[member] ?? [:]).inOrder(by: { $0.key < $1.key })
                 where !done.contains(other) {
                     let mapping = step.entityMappings[member]
                     let needed = step.entityMappings[other]

@@ -86,7 +86,7 @@ extension VersionGraph {
         let (target, other) = (
             catalog.displayName(of: last.destination), catalog.displayName(of: better.edge.destination)
         )
-        let kept = better.kept.map(\.name).sorted(by: codeUnitOrder).joined(separator: ", ")
+        let kept = better.kept.map(\.name).inOrder(by: codeUnitOrder).joined(separator: ", ")
         return [
             "\(other) has the version hashes of \(target) and different renaming identifiers, which keep \(kept): as the "
                 + "target it leads to the same store without that loss."

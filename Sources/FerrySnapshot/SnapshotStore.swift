@@ -25,7 +25,7 @@ package struct SnapshotStore: Sendable {
         for entry in try files.list(folder) where Self.isManifest(entry) {
             snapshots.append(try load(String(entry.name.dropLast(SnapshotNames.manifest.count))))
         }
-        return snapshots.sorted {
+        return snapshots.inOrder {
             ($0.sequence ?? 0, $0.created, $0.name.count, $0.name)
                 > ($1.sequence ?? 0, $1.created, $1.name.count, $1.name)
         }
@@ -72,7 +72,7 @@ package struct SnapshotStore: Sendable {
             }
             states.append(state)
         }
-        return states.sorted { $0.name < $1.name }
+        return states.inOrder { $0.name < $1.name }
     }
 
     /// Reads a manifest, and checks that the archive exists, and that a clone was not written to.

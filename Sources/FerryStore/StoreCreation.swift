@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
@@ -33,7 +34,7 @@ package enum StoreCreation {
         of layout: StoreLayout, maximumKeys: [String: Int64], on connection: Connection
     ) throws(DatabaseError) {
         let insert = try connection.prepare(entityNumber)
-        for (entity, number) in layout.entityNumbers.sorted(by: { $0.value < $1.value }) {
+        for (entity, number) in layout.entityNumbers.inOrder(by: { $0.value < $1.value }) {
             let parent = layout.model.entities[entity]?.superentity.flatMap { layout.entityNumbers[$0] }
             // Only root entities have a `Z_MAX`: a hierarchy shares one table.
             let maximum = parent == nil ? maximumKeys[entity] ?? 0 : 0

@@ -64,7 +64,7 @@ final class VerificationContext {
         if case .inverseless(let table, let column) = storage { return (table: table, column: column) }
         return nil
     }
-    private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
+    private(set) lazy var destinationTables = destination.tables.values.inOrder { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]

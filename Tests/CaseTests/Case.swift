@@ -17,7 +17,7 @@ struct Case: CustomTestStringConvertible {
     static let folder = Fixtures.packageRoot + "/Tests/CaseTests/Cases"
 
     static let all: [Case] = {
-        // Empty without the folder: `CaseTests` requires the number.
+        // Empty without the folder: `CaseTests` requires cases.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().map { Case(name: $0) }
     }()

@@ -13,8 +13,8 @@ struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
     static let chunkSizes: [ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
 
-    @Test("Every folder is a case; without cases the other tests would pass")
-    func number() { #expect(Case.all.count == 30 && Case.all.count { !$0.isInferred } == 24) }
+    @Test("There are cases with a mapping model and inferred ones: without cases the other tests would pass")
+    func areThere() { #expect(Set(Case.all.map(\.isInferred)).count == 2) }
 
     @Test(
         "A case gives the expected store with any executor and chunk size", arguments: Case.all,

@@ -31,7 +31,7 @@ struct InPlaceCaseTests {
 
     @Test("Give the rows of a copy, and one store in both places")
     func agree() throws {
-        var inPlace: [String] = []
+        var inPlace = 0
         for testCase in Self.mapped {
             let folder = try TemporaryFolder()
             let store = folder.file("Store.sqlite")
@@ -43,7 +43,7 @@ struct InPlaceCaseTests {
             else {
                 continue
             }
-            inPlace.append(testCase.name)
+            inPlace += 1
             #expect(try migrator.migrate(Self.configuration(copy, .set)).mode == .copy)
             #expect(try migrator.migrate(Self.configuration(output, .automatic)).mode == .inPlace)
             let report = try migrator.migrate(Self.configuration(nil, .automatic))
@@ -51,7 +51,6 @@ struct InPlaceCaseTests {
             #expect(try StoreRows.text(atPath: store) == StoreRows.text(atPath: copy), "\(testCase.name)")
             #expect(try DatabaseDump.text(store) == DatabaseDump.text(output), "\(testCase.name)")
         }
-        print("in place: \(inPlace.joined(separator: ", "))")
-        #expect(inPlace.count > 4)
+        #expect(inPlace > 4)
     }
 }

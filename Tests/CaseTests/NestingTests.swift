@@ -18,9 +18,7 @@ private typealias Tree = FerryExpression.Expression
 /// `FERRY_SWEEP=1` tries every depth from 1 to 200.
 @Suite("Nested expressions")
 struct NestingTests {
-    static let depths: [Int] =
-        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
-        ? Array(1...200) : [1, 2, 11, 12, 13, 20, 21, 64, 199]
+    static let depths: [Int] = Sweep.isFull ? Array(1...200) : [1, 2, 11, 12, 13, 20, 21, 64, 199]
 
     private static let ofText = ["uppercase:", "lowercase:", "canonical:"]
     private static let ofReals = ["sqrt:", "log:", "ln:", "exp:", "abs:", "floor:", "ceiling:", "trunc:"]

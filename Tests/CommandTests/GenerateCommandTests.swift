@@ -78,7 +78,7 @@ struct GenerateCommandTests {
     /// Takes a minute in a debug build.
     @Test(
         "Memory does not grow with the rows",
-        .enabled(if: ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1", "FERRY_SWEEP=1 measures it"))
+        .enabled(if: Sweep.isFull, "FERRY_SWEEP=1 measures it"))
     func flatMemory() throws {
         struct Told: Decodable { var peakResidentBytes: Int64? }
         let folder = try TemporaryFolder()

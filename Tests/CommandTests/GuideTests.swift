@@ -67,7 +67,6 @@ struct GuideTests {
     @Test("Each named failure has a section with its remedy")
     func coversFailures() throws {
         let names = FerryError.Code.all.map(\.name)
-        #expect(names.count > 45)
         let page = try String(contentsOfFile: "\(Self.folder)/what-if.md", encoding: .utf8)
         let headings = page.split(separator: "\n").filter { $0.hasPrefix("### ") }.map { String($0.dropFirst(4)) }
         #expect(Set(headings) == Set(names), "\(Set(names).symmetricDifference(headings))")
@@ -80,7 +79,6 @@ struct GuideTests {
         let index = try String(contentsOfFile: docs + "/README.md", encoding: .utf8)
         let pages = (FileManager.default.enumerator(atPath: docs)?.compactMap { $0 as? String } ?? [])
             .filter { $0.hasSuffix(".md") }
-        #expect(pages.count > 25)
         for page in pages {
             if !page.contains("/") || page.hasPrefix("guide/"), page != "README.md" {
                 #expect(index.contains("(\(page))"), "\(page) is in no list")

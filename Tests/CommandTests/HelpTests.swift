@@ -69,7 +69,6 @@ struct HelpTests {
         for name in FerryCommand.commandNames {
             #expect(lines.filter { $0.hasPrefix("  \(name) ") && !$0.hasPrefix("  \(name) -") }.count == 1, "\(name)")
         }
-        #expect(lines.filter { $0.hasSuffix(":") && !$0.hasPrefix(" ") }.count == 6)
     }
 
     @Test("ferry --version prints the version in both forms")

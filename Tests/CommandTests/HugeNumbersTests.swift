@@ -1,3 +1,4 @@
+internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -20,28 +21,28 @@ struct HugeNumbersTests {
             ("generate none --output new.sqlite --rows 1 --seed", "1"),
             ("demo new --prepare --authors 1 --books", "1"),
         ])
-    func options(_ command: String, _ good: String) throws {
-        let folder = try TemporaryFolder()
+    func options(_ command: String, _ good: String) {
+        let words = command.split(separator: " ").map(String.init)
         for value in [
             "9223372036854775808", "-9223372036854775808", "9223372036854775807GiB", "9223372036854775807h", "1e400",
             "99999999999999999999999", "-1", "", "NaN",
         ] {
-            let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
-            #expect(outcome.exitCode == 64, "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
+            let outcome = Captured.run(words + [value])
+            #expect(outcome.exitCode == .usage, "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
         }
         // The program accepts the highest number, or refuses it with a reason; the store of the command does not exist.
         for value in ["9223372036854775807", "9223372036854775807ms", good] where !command.hasPrefix("demo") {
-            let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
+            let outcome = Captured.run(words + [value])
             #expect(
-                [2, 64].contains(outcome.exitCode), "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
+                [ExitCode.refused, .usage].contains(outcome.exitCode),
+                "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
         }
     }
 
     @Test("The highest memory limit is refused on an existing store, which stays unchanged")
     func memoryLimit() throws {
         let folder = try TemporaryFolder()
-        let made = try FerryBinary.run(["demo", "library", "--books", "20", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try ProgramTests.Library(folder: folder.path).prepare(books: 20)
         let store = folder.file("library/Library.sqlite")
         let before = try Data(contentsOf: URL(fileURLWithPath: store))
         let outcome = try FerryBinary.run(

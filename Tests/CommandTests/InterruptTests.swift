@@ -10,8 +10,7 @@ struct InterruptTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        let made = try FerryBinary.run(["demo", "library", "--books", "3000", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try ProgramTests.Library(folder: folder.path).prepare(books: 3_000)
         words = [
             "migrate", "--accept-loss", "library/Library.sqlite", "--models", "library/Library.xcdatamodeld",
             "--mappings",

@@ -3,13 +3,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// BLOBs of 512 MiB with the released program; needs `FERRY_SWEEP=1` and `swift build -c release`.
+/// BLOBs of 512 MiB with the released program; needs `FERRY_SWEEP=1` and `FERRY_RELEASED`.
 @Suite("Large BLOBs, whole", .serialized)
 struct LargeBlobTests {
-    private static let program = Fixtures.packageRoot + "/.build/release/ferry"
-    private static let isAsked =
-        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
-        && FileManager.default.isExecutableFile(atPath: program)
+    private static let isAsked = Sweep.isFull && Sweep.released != nil
 
     private let folder: TemporaryFolder
 
@@ -22,10 +19,11 @@ struct LargeBlobTests {
     }
 
     private func run(_ words: [String]) throws -> (code: Int32, output: String) {
+        let program = try #require(Sweep.released)
         let process = Process()
         let output = folder.file("out.txt")
         try "".write(toFile: output, atomically: true, encoding: .utf8)
-        process.executableURL = URL(fileURLWithPath: Self.program)
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = words
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
@@ -95,8 +93,7 @@ struct LargeBlobTests {
         let report = try #require(
             try JSONSerialization.jsonObject(with: Data(migrated.output.utf8)) as? [String: Any])
         let peak = try #require(report["peakResidentBytes"] as? Int)
-        print("512 MiB in \(column), \(mappings.isEmpty ? "in place" : "copied"): \(peak / 1024) KiB")
-        #expect(peak <= 48 << 20)
+        #expect(peak <= 48 << 20, "\(peak / 1024) KiB")
         let store = try Connection(path: folder.file("App.sqlite"), mode: .readOnly)
         #expect(try store.integer("SELECT max(length(\(column))) FROM ZITEM") == 512 << 20)
     }

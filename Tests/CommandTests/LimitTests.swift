@@ -13,12 +13,7 @@ struct LimitTests {
     init() throws {
         folder = try TemporaryFolder()
         library = ProgramTests.Library(folder: folder.path)
-        try prepare(library, books: 300)
-    }
-
-    private func prepare(_ library: ProgramTests.Library, books: Int) throws {
-        let made = try FerryBinary.run(["demo", library.path, "--books", "\(books)", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try library.prepare(books: 300)
     }
 
     private var migrate: [String] {
@@ -48,7 +43,7 @@ struct LimitTests {
         // Above a MiB a store leaves WAL mode for its transaction.
         try FileLayer().createDirectory(folder.file("large"))
         let library = ProgramTests.Library(folder: folder.file("large"))
-        try prepare(library, books: 9_000)
+        try library.prepare(books: 9_000)
         do {
             let store = try Connection(path: library.store, mode: .readWrite)
             try store.execute("PRAGMA journal_mode = WAL; UPDATE ZBOOK SET Z_OPT = Z_OPT WHERE Z_PK = 1")

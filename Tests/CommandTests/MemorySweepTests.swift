@@ -8,15 +8,12 @@ internal import Testing
 /// the debug build alone needs more than the limits.
 @Suite("The peak of memory")
 struct MemorySweepTests {
-    private static let released = ProcessInfo.processInfo.environment["FERRY_RELEASED"]
-    private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" && released != nil
-
     @Test(
         "The peak stays within the limit in place and copied, with a tenth of the keys or all keys distinct",
-        .enabled(if: isSweep, "FERRY_SWEEP=1 and FERRY_RELEASED=PROGRAM measure it"), arguments: [24, 32, 48, 64],
-        [10_000, 100_000])
+        .enabled(if: Sweep.isFull && Sweep.released != nil, "FERRY_SWEEP=1 and FERRY_RELEASED=PROGRAM measure it"),
+        arguments: [24, 32, 48, 64], [10_000, 100_000])
     func staysWithinLimit(_ mebibytes: Int64, _ authors: Int) throws {
-        let program = try #require(Self.released)
+        let program = try #require(Sweep.released)
         let folder = try TemporaryFolder()
         let library = ProgramTests.Library(folder: folder.path)
         let made = try FerryBinary.run(

@@ -1,6 +1,5 @@
 internal import FerryCommand
 internal import Foundation
-internal import TestSupport
 internal import Testing
 
 /// Wrong command lines, with their messages as a user sees them.
@@ -36,16 +35,6 @@ struct MessageTests {
             text += "$ ferry \(line)\n\(captured.diagnostics)\n"
         }
         try Golden.expect(text, is: "wrong-command-lines")
-    }
-
-    @Test("Each text that a build without Zstandard words otherwise is in a golden, so that rewording shows")
-    func wordsAreFound() throws {
-        let folder = Fixtures.packageRoot + "/Tests/CommandTests/Goldens"
-        let goldens = try FileManager.default.contentsOfDirectory(atPath: folder).map {
-            try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)
-                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        }
-        for (text, _) in SnapshotWords.pairs { #expect(goldens.contains { $0.contains(text) }, "\(text)") }
     }
 
     @Test("With --json a wrong command line is one object with an error", arguments: wrong)

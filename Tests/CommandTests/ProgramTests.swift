@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -12,8 +13,7 @@ struct ProgramTests {
     init() throws {
         folder = try TemporaryFolder()
         library = Library(folder: folder.path)
-        let made = try FerryBinary.run(["demo", library.path, "--books", "300", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try library.prepare(books: 20)
     }
 
     @Test(
@@ -33,14 +33,16 @@ struct ProgramTests {
             "verify library/Library.sqlite --models none.xcdatamodeld",
         ])
     func refusesMissingPaths(_ line: String) throws {
-        let words = line.split(separator: " ").map(String.init)
+        let words = line.split(separator: " ").map { word in
+            ["none.", "new.", "library/"].contains { word.hasPrefix($0) } ? folder.file(String(word)) : String(word)
+        }
         let before = try library.digest()
-        let text = try FerryBinary.run(words, in: folder.path)
-        #expect(text.exitCode == 2, "\(text.diagnostics)")
+        let text = Captured.run(words)
+        #expect(text.exitCode == .refused, "\(text.diagnostics)")
         #expect(text.output.isEmpty)
         #expect(text.diagnostics.hasPrefix("ferry: ") && text.diagnostics.contains("\n       "))
-        let json = try FerryBinary.run(words + ["--json"], in: folder.path)
-        #expect(json.exitCode == 2)
+        let json = Captured.run(words + ["--json"], isJSON: true)
+        #expect(json.exitCode == .refused)
         let failure = try JSONDecoder().decode(MessageTests.Failure.self, from: Data(json.output.utf8))
         #expect(failure.ferry == 1 && !failure.error.message.isEmpty && !failure.error.remedy.isEmpty)
         #expect(try library.digest() == before)
@@ -203,7 +205,7 @@ struct ProgramTests {
     func migratesOnce() throws {
         let words =
             ["migrate", "--accept-loss", library.store] + library.sources + [
-                "--progress", "json", "--chunk-size", "50",
+                "--progress", "json", "--chunk-size", "5",
             ]
         let first = try FerryBinary.run(words + ["--json"], in: folder.path)
         #expect(first.exitCode == 0, "\(first.diagnostics)")
@@ -252,6 +254,11 @@ struct ProgramTests {
         var sources: [String] { ["--models", models, "--mappings", path + "/Mappings"] }
 
         init(folder: String) { path = folder + "/library" }
+
+        func prepare(books: Int) throws {
+            let made = Captured.run(["demo", path, "--books", "\(books)", "--prepare"])
+            try #require(made.exitCode == .success, "\(made.diagnostics)")
+        }
 
         func digest() throws -> String {
             SHA256.hash(Array(try Data(contentsOf: URL(fileURLWithPath: store)))).hexadecimal

@@ -14,8 +14,7 @@ struct TuneTests {
     init() throws {
         folder = try TemporaryFolder()
         library = ProgramTests.Library(folder: folder.path)
-        let made = try FerryBinary.run(["demo", library.path, "--books", "600", "--prepare"], in: folder.path)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try library.prepare(books: 600)
     }
 
     private struct Tuned: Decodable {

@@ -4,14 +4,14 @@ import FerryExpression
 import FerryModel
 import FerrySQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// SQL and Swift run the same computation: for any values both give the same type and bytes, or both fail.
 @Suite("The two forms of a computation")
 struct TwoFormsTests {
-    static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
     /// The number of values for each function and operator; about 10⁴ in all, 10⁶ in a sweep.
-    static let rounds = isSweep ? 20_000 : 200
+    static let rounds = Sweep.isFull ? 20_000 : 200
 
     static let functions = ScalarFunction.all.map(\.name).sorted()
 

@@ -20,7 +20,6 @@ struct RollbackKillTests {
         let stage = try RollbackStage(program)
         var random = SeededRandom(Self.seed)
         var (met, missed) = (0, 0)
-        var found: [String: Int] = [:]
         while met < Self.kills {
             guard let outcome = try stage.kill(after: random.fraction()) else {
                 missed += 1
@@ -28,10 +27,8 @@ struct RollbackKillTests {
                 continue
             }
             met += 1
-            found[outcome.found, default: 0] += 1
             #expect(outcome.complaints.isEmpty, "kill \(met), seed \(Self.seed): \(outcome.complaints)")
         }
-        print("\(met) kills of a rollback, \(missed) missed; the store was \(found.sorted { $0.key < $1.key })")
     }
 }
 

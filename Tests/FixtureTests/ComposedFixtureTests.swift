@@ -48,7 +48,7 @@ struct ComposedFixtureTests {
     /// With `FERRY_SWEEP=1` also the whole chain of wire, step by step.
     static let chains: [Chain] =
         everyday
-        + (ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
+        + (Sweep.isFull
             ? [
                 Chain(
                     family: "wire-zmessaging", store: "store1-25.wiredatabase", models: ["zmessaging.xcdatamodeld"])

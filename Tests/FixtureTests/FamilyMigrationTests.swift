@@ -13,11 +13,6 @@ struct FamilyMigrationTests {
         arguments: StoreFamily.all)
     func migrates(_ family: StoreFamily) throws {
         let found = try FamilyRun(family).run()
-        print(
-            "\(family.name): \(found.migrations) migrations, \(found.inPlace) in place, \(found.copied) of them copied too, \(found.references) compared "
-                + "with real stores, \(found.rows) objects and \(found.values) values kept, \(found.continued) compared with "
-                + "what Core Data made of the same store (\(found.cells) cells; \(found.sameKeys) with the same keys), "
-                + "\(found.unreachable.count) unreachable, \(found.failures.count) failures")
         for line in found.failures { Issue.record("\(line)") }
         #expect(found.unreachable == [:])
     }

@@ -11,23 +11,10 @@ import TestSupport
 /// Migrates every store of a family to later versions, and compares each result with its source and with Core Data's
 /// own stores of that version.
 final class FamilyRun {
-    /// The counts of the run, and every difference.
+    /// Every difference.
     struct Findings: Sendable {
-        var migrations = 0
-        /// Migrations in place, and the part of them that was also copied and verified.
-        var inPlace = 0
-        var copied = 0
-        /// Comparisons with the schema of a real store of the version.
-        var references = 0
-        var rows: Int64 = 0
-        var values: Int64 = 0
         /// Stores and versions without a chain, with the reason.
         var unreachable: [String: String] = [:]
-        /// Comparisons with Core Data's own result for the same store, and the cells; of these comparisons those with
-        /// equal keys, `Z_OPT` and values in every row.
-        var continued = 0
-        var cells: Int64 = 0
-        var sameKeys = 0
         var failures: [String] = []
     }
 
@@ -119,44 +106,33 @@ final class FamilyRun {
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
         }
         let report = try migrator.migrate(configuration)
-        findings.migrations += 1
         let comparison = try StoreComparison(work, with: store.path)
         expect(try comparison.connection.value("PRAGMA integrity_check") == .text("ok"), name, "is damaged")
         expect(try StoreMetadata.read(from: comparison.connection).hashes == target.hashes, name, "has other hashes")
         expect(report.verification.differences.isEmpty, name, "\(report.verification.differences)")
-        let survival = try comparison.survival(through: report.chain.map { try catalog.version(named: $0) })
-        findings.rows += survival.rows
-        findings.values += survival.values
-        expect(survival.differences.isEmpty, name, "lost \(survival.differences)")
+        let lost = try comparison.lost(through: report.chain.map { try catalog.version(named: $0) })
+        expect(lost.isEmpty, name, "lost \(lost)")
         for reference in references where reference.metadata.hashes == target.hashes {
             try compare(work, of: store, with: reference, target, name)
         }
-        if report.mode == .inPlace {
-            findings.inPlace += 1
-            if isCopied(report.chain) {
-                findings.copied += 1
-                try compareWithCopy(comparison.connection, store, source, target, report.chain, name)
-            }
+        if report.mode == .inPlace, isCopied(report.chain) {
+            try compareWithCopy(comparison.connection, store, source, target, report.chain, name)
         }
     }
 
     private func compare(
         _ work: String, of store: Reference, with reference: Reference, _ target: ModelVersion, _ name: String
     ) throws {
-        findings.references += 1
         let comparison = try StoreComparison(work, with: reference.path)
         let schema = try comparison.schemaDifferences().filter { !family.explains($0) }
         expect(schema.isEmpty, name, "is unlike \(reference.name): \(schema)")
         // The condition selects one store that Core Data migrated repeatedly.
         guard reference.metadata.uuid == store.metadata.uuid else { return }
-        let (cells, differences) = try StoreObjects.compare(
+        let differences = try StoreObjects.differences(
             work, reference.path, target, leavingOut: family.editedSince[reference.name] ?? [])
-        findings.cells += cells
         if differences != family.changedSince["\(store.name), \(reference.name)", default: []] {
             findings.failures.append("\(name) is unlike what Core Data made of it in \(reference.name): \(differences)")
         }
-        if try comparison.survival(through: [target]).differences.isEmpty { findings.sameKeys += 1 }
-        findings.continued += 1
     }
 
     private func compareWithCopy(

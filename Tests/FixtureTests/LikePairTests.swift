@@ -19,7 +19,6 @@ struct LikePairTests {
         arguments: families)
     func like(_ family: StoreFamily) throws {
         let stage = try Stage(family)
-        var (migrations, same, objects) = (0, 0, 0)
         for (old, new) in stage.pairs() {
             for executor in [ExecutorChoice.automatic, .row] {
                 let name = "\(family.stores[old]) to \(family.stores[new]), \(executor.rawValue)"
@@ -29,14 +28,9 @@ struct LikePairTests {
                 // A step in place adds columns behind a table's other columns.
                 let share = try SchemaShare(
                     stage.work, stage.paths[new], stage.version(of: new).model, comparesOrder: executor == .row)
-                migrations += 1
-                objects += share.objects
-                if share.differences.isEmpty { same += 1 }
                 #expect(share.differences.isEmpty, "\(name), \(report.mode): \(share.differences.prefix(10))")
             }
         }
-        print("\(family.name): \(same) of \(migrations) migrations give the other store's schema, \(objects) objects")
-        #expect(same == migrations)
     }
 
     @Test(
@@ -44,14 +38,12 @@ struct LikePairTests {
         arguments: families)
     func alone(_ family: StoreFamily) throws {
         let stage = try Stage(family)
-        var (right, refused) = (0, 0)
         for (old, new) in stage.pairs() {
             let open = StoreLayout.openJoins(of: try stage.version(of: new).model)
             guard !open.isEmpty else { continue }
             do {
                 _ = try stage.migrate(old, to: new, .automatic) { _ in }
             } catch let error as FerryError where error.code == .layoutUnknown {
-                refused += 1
                 continue
             }
             let model = try stage.version(of: new).model
@@ -68,9 +60,7 @@ struct LikePairTests {
                     names[0] == names[1] && names[0] != nil,
                     "\(family.stores[old]) to \(family.stores[new]): \(join.table.name)")
             }
-            right += 1
         }
-        print("\(family.name): \(right) pairs with open join tables right, \(refused) refused")
     }
 
     /// Copies of a family's stores, and one that is migrated.

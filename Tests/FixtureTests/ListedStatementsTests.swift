@@ -45,7 +45,6 @@ struct ListedStatementsTests {
             #expect(always.subtracting(run).sorted() == [], "\(family.name)/\(store)")
             compared += run.count
         }
-        print("\(family.name), \(executor): \(compared) statements compared")
         #expect(compared > 0)
     }
 }

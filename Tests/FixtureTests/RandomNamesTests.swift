@@ -48,9 +48,6 @@ struct RandomNamesTests {
             guard found.refusals.isEmpty, known.refusals.isEmpty else { continue }
             let more = Set(found.losses.map(\.place)).subtracting(known.losses.map(\.place))
             #expect(more.isEmpty, "\(bundle): \(found.chain) loses \(more.sorted()), \(known.chain) does not")
-            print(
-                "\(bundle): \(known.losses.count) lost in \(known.chain.count - 1) steps, with random names "
-                    + "\(found.losses.count) in \(found.chain.count - 1)")
         }
     }
 
@@ -86,7 +83,6 @@ struct RandomNamesTests {
                 let words = found.warnings.map(\.message) + found.explanation.notes
                 let told = unused.allSatisfy { name in words.contains { $0.contains(name) } }
                 #expect(told, "\(way) passes over \(unused.sorted()) in silence")
-                print("\(way); lost \(found.losses.count) and \(known.losses.count)")
             }
         }
         #expect(compared + refused > 0 || family.versions.count < 2, "\(bundle): nothing was compared")

@@ -65,26 +65,18 @@ struct StoreComparison {
 
     // MARK: Rows
 
-    /// The values of the other store that the migrated store lacks, property by property; the names are from both
-    /// models.
-    struct Survival {
-        var rows: Int64 = 0
-        var values: Int64 = 0
-        var differences: [String] = []
-    }
-
     /// Compares every object of the other store that this store's model still has, with its key, its `Z_OPT`, its
     /// values and its related objects.
     ///
     /// - Parameter chain: The versions from the other store's to this store's.
-    /// - Returns: The compared objects, and the differences.
+    /// - Returns: The values of the other store that this one lacks, property by property.
     /// - Throws: The error of reading the stores.
-    func survival(through chain: [ModelVersion]) throws -> Survival {
+    func lost(through chain: [ModelVersion]) throws -> [String] {
         let continued = ContinuedProperties(chain)
         let (newer, older) = (continued.newer, continued.older)
         let own = try StoreLayout.actual(for: newer, on: connection)
         let before = try StoreLayout.actual(for: older, on: connection, schema: other)
-        var survival = Survival()
+        var lost: [String] = []
         for entity in newer.sortedEntityNames {
             guard let old = continued.entity(entity), older.entities[old]?.isAbstract == false,
                 newer.entities[entity]?.isAbstract == false, let table = own.table(of: entity),
@@ -113,8 +105,7 @@ struct StoreComparison {
                     let ours = "SELECT \(first), \(second) FROM main.\(join)"
                     let theirs = "SELECT \(oldFirst), \(oldSecond) FROM other.\(oldJoin)"
                     let count = try self.count("\(theirs) EXCEPT \(ours)") + self.count("\(ours) EXCEPT \(theirs)")
-                    survival.values += try self.count(theirs)
-                    if count > 0 { survival.differences.append("\(entity).\(relationship.name): \(count) pairs") }
+                    if count > 0 { lost.append("\(entity).\(relationship.name): \(count) pairs") }
                 default: continue
                 }
             }
@@ -123,18 +114,16 @@ struct StoreComparison {
             }
             let found = try connection.rows(
                 """
-                SELECT count(*), total(a.Z_PK IS NULL), \(sums.joined(separator: ", "))
+                SELECT total(a.Z_PK IS NULL), \(sums.joined(separator: ", "))
                 FROM other.\(oldTable.name) b LEFT JOIN main.\(table.name) a ON a.Z_PK = b.Z_PK AND a.Z_ENT = \(number)
                 WHERE b.Z_ENT = \(oldNumber)
                 """)[0]
-            survival.rows += found[0].integer ?? 0
-            survival.values += (found[0].integer ?? 0) * Int64(pairs.count)
-            for (name, value) in zip(["Z_PK"] + pairs.map(\.0), found.dropFirst()) {
+            for (name, value) in zip(["Z_PK"] + pairs.map(\.0), found) {
                 guard case .real(let count) = value, count > 0 else { continue }
-                survival.differences.append("\(entity).\(name): \(Int64(count))")
+                lost.append("\(entity).\(name): \(Int64(count))")
             }
         }
-        return survival
+        return lost
     }
 
     private func count(_ select: String) throws -> Int64 {

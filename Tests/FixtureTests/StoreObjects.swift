@@ -11,8 +11,6 @@ struct StoreObjects {
     private var values: [String: [[Value]: Int]] = [:]
     /// The number of pairs with equal values of both objects, by entity and relationship.
     private var pairs: [String: [[Value]: Int]] = [:]
-    /// The number of values and related objects.
-    private var cells: Int64 = 0
 
     /// Compares all objects of two stores of one version.
     ///
@@ -21,15 +19,14 @@ struct StoreObjects {
     ///   - theirs: The second store.
     ///   - version: The version of both stores.
     ///   - edited: Attributes (`Book.title`) whose values are not compared.
-    /// - Returns: The cells of the second store, and the objects that only one store has.
+    /// - Returns: The objects that only one store has.
     /// - Throws: The error of reading the stores.
-    static func compare(
+    static func differences(
         _ ours: String, _ theirs: String, _ version: ModelVersion, leavingOut edited: Set<String>
-    ) throws -> (Int64, [String]) {
+    ) throws -> [String] {
         let ours = try StoreObjects(ours, version, edited)
         let theirs = try StoreObjects(theirs, version, edited)
-        let objects = differences(ours.values, theirs.values) + differences(ours.pairs, theirs.pairs)
-        return (theirs.cells, objects)
+        return differences(ours.values, theirs.values) + differences(ours.pairs, theirs.pairs)
     }
 
     private static func differences(
@@ -62,7 +59,6 @@ struct StoreObjects {
                 let own = Array(row.dropFirst())
                 objects[model.root(of: entity), default: [:]][key] = [.text(entity)] + own
                 values[entity, default: [:]][own, default: 0] += 1
-                cells += Int64(own.count)
             }
         }
         for entity in concrete {
@@ -86,7 +82,6 @@ struct StoreObjects {
                     let both =
                         (objects[model.root(of: entity)]?[key] ?? []) + (objects[destination]?[other] ?? [])
                     pairs["\(entity).\(relationship.name)", default: [:]][both, default: 0] += 1
-                    cells += 1
                 }
             }
         }

@@ -125,7 +125,6 @@ struct TreatmentTableTests {
         }
         let total = ["kept", "altered", "filled"].map { "\($0) \(counts[$0] ?? 0), carried \(carried[$0] ?? 0)" }
         lines.append(total.joined(separator: "; "))
-        print(lines.joined(separator: "\n"))
         #expect(counts.values.reduce(0, +) > 150 && refused == ["models-only/billmoss-hybrid"])
         #expect(carried["kept"] ?? 0 > 60 && carried["altered"] ?? 0 > 20 && carried["filled"] == nil)
         if let folder = ProcessInfo.processInfo.environment["FERRY_TABLES"] {

@@ -7,9 +7,6 @@ import Testing
 /// Every kind of migration, as a task that is cancelled at moments of all its phases.
 @Suite("A task that is cancelled at any moment")
 struct CancelledTaskTests {
-    /// `FERRY_SWEEP=1` tries every moment, `FERRY_SWEEP=7` every seventh.
-    private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
-
     /// The work of a call after its task was cancelled.
     private struct Outcome {
         var report: MigrationReport?
@@ -26,8 +23,10 @@ struct CancelledTaskTests {
     }
 
     /// Returns a moment of every second phase; together the kinds cover all phases, at other places of each.
+    ///
+    /// `FERRY_SWEEP=1` tries every moment, `FERRY_SWEEP=7` every seventh.
     private static func moments(_ phases: [Phase?], _ kind: Scenario.Kind) -> [Int] {
-        if let sweep, sweep > 0 { return Array(stride(from: 1, through: phases.count, by: sweep)) }
+        if let sweep = Sweep.stride { return Array(stride(from: 1, through: phases.count, by: sweep)) }
         let number = Scenario.Kind.allCases.firstIndex(of: kind) ?? 0
         let inOrder = ([nil] + Phase.allCases).filter { phases.contains($0) }
         return inOrder.enumerated().filter { $0.offset % 2 == number % 2 }.map { _, phase in

@@ -78,9 +78,8 @@ struct JournalRecoveryTests {
         let count = FaultPlan(keepsNames: true)
         _ = try Stage().migrate(count)
         let end = try #require(count.names.lastIndex { $0.contains("-hot-journal") }) + 12
-        // `FERRY_SWEEP` tries each operation.
-        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 11 : 1
-        for operation in stride(from: 1, through: end, by: step) {
+        // A sweep tries each operation.
+        for operation in stride(from: 1, through: end, by: Sweep.stride ?? 11) {
             let stage = try Stage()
             #expect(throws: (any Error).self) { try stage.migrate(FaultPlan(trigger: operation)) }
             let whole = try stage.copies().filter { try StoreBytes($0 + "/App.sqlite") == stage.hot }

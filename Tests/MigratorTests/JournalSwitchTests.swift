@@ -9,7 +9,7 @@ import Testing
 struct JournalSwitchTests {
     private static let logged: [TinyStore.Form] = [.closedLog, .filledLog]
     /// `FERRY_SWEEP=1` tries every operation.
-    private static let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) } ?? 6
+    private static let step = Sweep.stride ?? 6
 
     private func configuration(_ trace: TraceHook? = nil) -> Configuration {
         var configuration = Configuration { $0.trace = trace }

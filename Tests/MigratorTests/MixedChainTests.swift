@@ -15,7 +15,7 @@ struct MixedChainTests {
     }
 
     /// The test tries every n-th operation; the sweep tries all.
-    static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 53
+    static let stride = Sweep.stride ?? 53
 
     @Test("Lists in its plan the steps in place, and the reasons for the copied ones")
     func plans() throws {

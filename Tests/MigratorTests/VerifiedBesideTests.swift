@@ -10,7 +10,7 @@ import Testing
     .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
 struct VerifiedBesideTests {
     /// The test tries every n-th operation; the sweep tries all.
-    static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 61
+    static let stride = Sweep.stride ?? 61
 
     /// Returns a configuration of four copied steps, each separate.
     private static func configuration(beside: Bool = true) -> Configuration {

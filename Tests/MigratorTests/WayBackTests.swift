@@ -100,7 +100,7 @@ struct WayBackTests {
         _ = try StoreFiles(URL(fileURLWithPath: dry.path), files: FileLayer(faults: count)).rollback()
         #expect(count.count > 60)
         var found: Set<String> = []
-        for operation in stride(from: 1, through: count.count, by: Self.isSweep ? 1 : max(1, count.count / 8)) {
+        for operation in stride(from: 1, through: count.count, by: Sweep.stride ?? max(1, count.count / 8)) {
             let stage = try stage()
             var isDone = false
             do {
@@ -119,9 +119,6 @@ struct WayBackTests {
         }
         #expect(found == ["old", "one"])
     }
-
-    /// `FERRY_SWEEP=1` fails at each operation.
-    private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
 
     // MARK: Damaged stores
 

@@ -83,10 +83,4 @@ struct ModelDifferenceTests {
         }
         for (old, new) in zip(unlimited, unlimited.dropFirst()) { #expect(changes(old, new).isEmpty) }
     }
-
-    @Test("The kinds keep their names")
-    func names() {
-        #expect(ModelDifference.Kind.allCases.count == 40)
-        #expect(ModelDifference.Kind.relationshipMadeToMany.rawValue == "relationshipMadeToMany")
-    }
 }

@@ -138,7 +138,7 @@ extension FileLayer {
 
     private func add(_ path: String, as name: String, to hash: inout SHA256) throws(FerryError) {
         guard try !attributes(path).isDirectory else {
-            let names = try list(path).map(\.name).filter { !$0.hasPrefix(".") }.sorted {
+            let names = try list(path).map(\.name).filter { !$0.hasPrefix(".") }.inOrder {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
             for child in names { try add(path + "/" + child, as: name + "/" + child, to: &hash) }

@@ -108,7 +108,7 @@ struct FolderSearch {
             if found.count > entries { isCutOff = true }
             entries -= min(found.count, entries)
             listed = found.filter { $0.isDirectory && !$0.name.contains(".") }.map(\.name)
-                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                .inOrder { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
             // The content is unknown, and the app may not know the folder, so an error would not help.
             return []

@@ -52,7 +52,7 @@ package enum StoreModels {
         version.archiveDigest = digest.finalize().hexadecimal
         if version.hashes == store.metadata.hashes { return version }
         // A store of one configuration has the entities of it alone.
-        for configuration in model.configurations.keys.sorted(by: codeUnitOrder) {
+        for configuration in model.configurations.keys.inOrder(by: codeUnitOrder) {
             if let part = version.restricted(to: configuration), part.hashes == store.metadata.hashes { return part }
         }
         throw unusable(path, "its model is not the one that it was written with")

@@ -78,7 +78,7 @@ extension Bundle {
     fileprivate func resources(_ endings: [String]) -> [URL] {
         endings.flatMap { ending in
             paths(forResourcesOfType: ending, inDirectory: nil)
-                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { URL(fileURLWithPath: $0) }
+                .inOrder { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { URL(fileURLWithPath: $0) }
         }
     }
 }

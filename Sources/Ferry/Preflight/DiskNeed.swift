@@ -59,7 +59,7 @@ struct DiskNeed {
 
     func refusals() throws(FerryError) -> [FerryError] {
         var refusals: [FerryError] = []
-        for volume in volumes.values.sorted(by: { $0.folder < $1.folder }) {
+        for volume in volumes.values.inOrder(by: { $0.folder < $1.folder }) {
             let free = try files.freeBytes(at: volume.folder)
             guard free < volume.bytes else { continue }
             refusals.append(

@@ -167,7 +167,7 @@ extension Preflight {
     private mutating func findDroppedHistory(_ appObjects: AppObjects) throws {
         guard let changes = appObjects.history?.changes else { return }
         let kept = Set(step.resolved.entityMappings.filter(\.keepsPrimaryKey).map(\.source))
-        for (entity, number) in layout.entityNumbers.sorted(by: { $0.key < $1.key }) where !kept.contains(entity) {
+        for (entity, number) in layout.entityNumbers.inOrder(by: { $0.key < $1.key }) where !kept.contains(entity) {
             let rows =
                 try connection.integer(
                     "SELECT count(*) FROM \(changes.quotedName) WHERE ZENTITY = ?", [.integer(number)]) ?? 0

@@ -16,7 +16,7 @@ extension Preflight {
         guard !isInPlace, let walk = planned.walk else { return }
         let options = EngineOptions(limitsOf: configuration)
         let most = options.wholeValueBytes + options.valueBytes
-        for table in layout.tables.values.sorted(by: { $0.name < $1.name }) {
+        for table in layout.tables.values.inOrder(by: { $0.name < $1.name }) {
             guard let longest = walk.longestRows[table.name], longest.bytes > most else { continue }
             let (number, sizes) = try texts(in: table, row: longest.key)
             for mapping in step.resolved.entityMappings

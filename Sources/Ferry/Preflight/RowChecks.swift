@@ -89,7 +89,7 @@ struct RowChecks {
     /// Rows without a value that a version between the store's and the next one requires.
     func missingInPassedVersions() throws -> [FerryError] {
         var refusals: [FerryError] = []
-        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
+        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).inOrder(by: { $0.key < $1.key }) {
             guard let place = rows(of: entity) else { continue }
             let columns = checks.compactMap { check in
                 layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }

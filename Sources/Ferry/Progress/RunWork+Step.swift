@@ -117,7 +117,7 @@ extension RunWork.Step {
             guard let table = layout.table(of: entity)?.name else { continue }
             rowsOfTable[table, default: 0] += Double(count) * (found.contains(entity) ? Self.madeOfFound : 1)
         }
-        tables = rowsOfTable.sorted { $0.key < $1.key }.map { Content([$0.key], rows: $0.value) }
+        tables = rowsOfTable.inOrder { $0.key < $1.key }.map { Content([$0.key], rows: $0.value) }
         joins = layout.joinTables.map { table in
             Content(
                 [table.name, table.relationship.title, table.inverse.title],

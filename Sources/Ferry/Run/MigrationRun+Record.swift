@@ -139,7 +139,7 @@ extension KnownSchema {
     /// The SHA-256 of the schema, in hexadecimal.
     var digest: String {
         var hash = SHA256()
-        for (entity, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
+        for (entity, number) in entityNumbers.inOrder(by: { $0.value < $1.value }) {
             hash.update("\(entity)\n\(number)\n")
         }
         for table in tables {

@@ -37,7 +37,7 @@ struct FilledTables {
                     try connection.execute(
                         "INSERT INTO main.\(table) SELECT * FROM \(Self.schema).\(table)")
                 }
-                for (table, columns) in columns.sorted(by: { $0.key < $1.key }) {
+                for (table, columns) in columns.inOrder(by: { $0.key < $1.key }) {
                     try options.stop.check()
                     try takeKeys(columns.sorted(), of: table)
                 }

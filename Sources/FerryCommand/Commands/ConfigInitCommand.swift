@@ -84,7 +84,7 @@ struct ConfigInitCommand: Command {
         let own = try MappingFile.paths(in: ".", files: files).map(FileLayer.name(of:))
         // A mapping file may extend another: the folder is named, since both files by name would map the same step.
         var mappings = own.contains { $0.hasSuffix(".json") } ? ["."] : own
-        for entry in try files.list(".").sorted(by: { $0.name < $1.name }) where entry.isDirectory {
+        for entry in try files.list(".").inOrder(by: { $0.name < $1.name }) where entry.isDirectory {
             let isBundle = (modelSuffixes + [".xcmappingmodel"]).contains { entry.name.hasSuffix($0) }
             guard !isBundle, !entry.name.hasPrefix(".") else { continue }
             do {

@@ -54,7 +54,7 @@ struct GenerateCommand: Command {
         let seconds = Clock.seconds(since: start)
         renderer.finish()
         let bytes = try files.attributes(output).size
-        let rows = generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
+        let rows = generator.rows.inOrder { codeUnitOrder($0.key, $1.key) }
         let total = generator.rows.values.reduce(0, +)
         console.result(
             [

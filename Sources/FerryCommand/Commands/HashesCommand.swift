@@ -26,7 +26,7 @@ struct HashesCommand: Command {
     }
 
     private func json(_ version: ModelVersion, named name: String) -> JSON {
-        let hashes = version.hashes.sorted { codeUnitOrder($0.key, $1.key) }
+        let hashes = version.hashes.inOrder { codeUnitOrder($0.key, $1.key) }
             .map { ($0.key, JSON.string(VersionHash.base64($0.value))) }
         return [
             "name": name, "bundle": version.bundle, "path": version.path, "current": version.isCurrent,
@@ -37,7 +37,7 @@ struct HashesCommand: Command {
 
     private func text(_ version: ModelVersion, named name: String, width: Int) -> [String] {
         let differing = Set(differing(version))
-        let entities = Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder)
+        let entities = Set(version.model.entities.keys).union(version.hashes.keys).inOrder(by: codeUnitOrder)
         let rows = entities.map { entity in
             let mark = differing.contains(entity) ? "differs from the compiled model" : ""
             return [entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark]
@@ -54,6 +54,6 @@ struct HashesCommand: Command {
     private func differing(_ version: ModelVersion) -> [String] {
         let computed = VersionHash.hashes(of: version.model)
         return Set(computed.keys).union(version.hashes.keys)
-            .filter { computed[$0] != version.hashes[$0] }.sorted(by: codeUnitOrder)
+            .filter { computed[$0] != version.hashes[$0] }.inOrder(by: codeUnitOrder)
     }
 }

@@ -170,7 +170,7 @@ struct MappingRendering {
             }
         }
         members += marks(of: mapping, isRelationship: false).map { ($0.property, .string($0.text)) }
-        return members.sorted { $0.0 < $1.0 }
+        return members.inOrder { $0.0 < $1.0 }
     }
 
     private func relationships(of mapping: EntityMapping) -> [(String, JSON)] {
@@ -184,7 +184,7 @@ struct MappingRendering {
             }
         }
         members += marks(of: mapping, isRelationship: true).map { ($0.property, rule(nil, from: $0.text)) }
-        return members.sorted { $0.0 < $1.0 }
+        return members.inOrder { $0.0 < $1.0 }
     }
 
     private func marks(of mapping: EntityMapping, isRelationship: Bool) -> [Mark] {

@@ -189,7 +189,7 @@ package struct MigrationRendering: CommandReport {
     }
 
     private func counts(width: Int) -> [String] {
-        let steps = Dictionary(grouping: report.entityMappings, by: \.step).sorted { $0.key < $1.key }
+        let steps = Dictionary(grouping: report.entityMappings, by: \.step).inOrder { $0.key < $1.key }
             .map { (number: $0.key, rows: $0.value.map(Self.cells)) }
         let runs = LikeRuns.of(steps) { !isVerbose && $0.rows == $1.rows && $0.number + 1 == $1.number }
         let rows = runs.flatMap { run -> [[String]] in

@@ -94,7 +94,7 @@ package struct PlanRendering: CommandReport {
         let printed: JSON = [
             "store": plan.store.filePath, "chain": plan.chain, "steps": plan.stepsJSON, "rows": plan.rows,
             "peakDiskBytes": JSON.object(
-                plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
+                plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
             "longestUnit": longest, "refusals": plan.refusals.map(\.json),
             "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
             "links": plan.linksJSON, "notScanned": plan.notScanned, "notes": plan.notes,
@@ -122,7 +122,7 @@ package struct PlanRendering: CommandReport {
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
             lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
         }
-        for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
+        for (folder, bytes) in plan.peakDiskBytes.inOrder(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
         }
         // A snapshot of less than a second needs no line.
@@ -158,7 +158,7 @@ package struct PlanRendering: CommandReport {
                 run.count > 1 ? text(run) : text(plan.steps[run.startIndex], number: run.startIndex + 1, width: width)
         }
         if !showsReasons {
-            lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
+            lines += [""] + reasons.inOrder { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
         let warnings = LossTable(losses: plan.losses).others(plan.warnings)
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }

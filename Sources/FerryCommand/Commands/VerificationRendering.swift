@@ -98,7 +98,7 @@ extension VerificationRendering {
     private func addTotals(to page: inout Page) {
         let totals = Dictionary(grouping: summary.differences, by: \.check.rawValue)
             .mapValues { $0.map(\.count).clampedSum }
-            .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .inOrder { ($1.value, $0.key) < ($0.value, $1.key) }
         guard let most = totals.first?.value, most > 0, totals.count > 1 else { return }
         page.heading("By check")
         page.table(

@@ -111,14 +111,14 @@ package struct FleetSum: CommandReport, Sendable {
 
     /// The outcomes; those that need a person's attention come first.
     private var sorted: [(outcome: String, tally: Tally)] {
-        outcomes.map { (outcome: $0.key, tally: $0.value) }.sorted { one, next in
+        outcomes.map { (outcome: $0.key, tally: $0.value) }.inOrder { one, next in
             let places = [one, next].map { Self.order.firstIndex(of: $0.outcome) ?? Self.order.count }
             return places[0] == places[1] ? one.outcome < next.outcome : places[0] < places[1]
         }
     }
 
     private var sortedReasons: [(outcome: String, code: String, tally: Tally)] {
-        reasons.sorted { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { kind, tally in
+        reasons.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { kind, tally in
             let words = kind.split(separator: " ", maxSplits: 1).map(String.init)
             return (words[0], words.count > 1 ? words[1] : "", tally)
         }

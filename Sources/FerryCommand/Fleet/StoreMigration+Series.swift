@@ -36,7 +36,7 @@ extension StoreMigration {
             words[outcome.word, default: 0] += 1
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
         }
-        let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
+        let sum = words.inOrder { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
         console.result(
             ["stores": outcomes],
             text: ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."])

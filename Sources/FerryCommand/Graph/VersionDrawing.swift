@@ -163,7 +163,7 @@ extension VersionDrawing {
             let isBeside = from / rows == to / rows
             let places = isBeside ? [from, to] : [from]
             return (index, places.map { layout.versions[$0].middle }.reduce(0, +) / Double(places.count))
-        }.sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        }.inOrder { ($0.1, $0.0) < ($1.1, $1.0) }
         var next = Array(repeating: Self.top, count: layout.columns)
         for (index, middle) in middles {
             let column = links[index].from / rows
@@ -206,7 +206,7 @@ extension VersionDrawing {
         for link in links where link.kind != .mappingModel {
             parts += way(link, from: layout.versions[link.from], to: layout.versions[link.to])
         }
-        for (index, box) in layout.mappings.sorted(by: { $0.key < $1.key }) {
+        for (index, box) in layout.mappings.inOrder(by: { $0.key < $1.key }) {
             let (from, to) = (layout.versions[links[index].from], layout.versions[links[index].to])
             parts.append(Drawing.curve(from.right, from.middle + 4, box.x, box.middle - 5))
             if let route = layout.routes[index], let end = route.last {

@@ -38,8 +38,8 @@ struct FlowDrawing {
     /// Nil if there is nothing to draw.
     var markup: Markup? {
         let drawn = flows.enumerated().filter { $0.element.count ?? 1 > 0 }
-            .sorted { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
-            .prefix(Self.most).sorted { $0.offset < $1.offset }.map(\.element)
+            .inOrder { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
+            .prefix(Self.most).inOrder { $0.offset < $1.offset }.map(\.element)
         guard !drawn.isEmpty, branches else { return nil }
         let left = column(drawn.map { $0.source ?? "new" }, drawn)
         let right = column(drawn.map { $0.destination ?? $0.end }, drawn)

@@ -107,7 +107,7 @@ extension MigrationRendering {
 
     private func addCounts(to page: inout Page) {
         typealias Mapping = MigrationReport.EntityMappingReport
-        let steps = Dictionary(grouping: report.entityMappings, by: \.step).sorted { $0.key < $1.key }
+        let steps = Dictionary(grouping: report.entityMappings, by: \.step).inOrder { $0.key < $1.key }
             .map { (number: $0.key, mappings: $0.value) }
         guard !steps.isEmpty else { return }
         page.heading("Objects")

@@ -24,7 +24,7 @@ extension PlanRendering {
                 ("From", plan.chain.first), ("To", plan.chain.last), ("Rows", plan.rows.grouped),
                 ("Longest unit", unit),
             ]
-                + plan.peakDiskBytes.sorted { $0.key < $1.key }.map { folder, size in
+                + plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { folder, size in
                     ("Disk", "at most \(Quantity.sizeText(size)) more in \(folder)")
                 })
         page.refusals(plan.refusals)

@@ -131,7 +131,7 @@ extension MappingFile {
 
     /// The paths of the mapping models in a folder, in natural order of their names.
     package static func paths(in folder: String, files: FileLayer) throws(FerryError) -> [String] {
-        let names = try files.list(folder).map(\.name).filter { !$0.hasPrefix(".") }.sorted(by: naturalOrder)
+        let names = try files.list(folder).map(\.name).filter { !$0.hasPrefix(".") }.inOrder(by: naturalOrder)
         var paths: [String] = []
         for name in names {
             let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"

@@ -31,7 +31,7 @@ struct XcodeMappingFile {
         else { throw damaged("it does not name its source and destination model") }
 
         let live = try referred("entitymappings", by: root, type: "XDDEVENTITYMAPPING")
-        let ordered = live.enumerated().sorted { left, right in
+        let ordered = live.enumerated().inOrder { left, right in
             (number(of: left.element), left.offset) < (number(of: right.element), right.offset)
         }
         var entityMappings: [EntityMapping] = []

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 
 /// Decides which changes a mapping can be inferred over, with a reason against the others.
@@ -68,7 +69,7 @@ struct InferenceRules {
         for (new, old) in matching.sourceEntities where matching.source.entities[old]?.isAbstract == false {
             sources[matching.destination.root(of: new), default: []].insert(matching.source.root(of: old))
         }
-        return sources.filter { $0.value.count > 1 }.mapValues { $0.sorted(by: codeUnitOrder) }
+        return sources.filter { $0.value.count > 1 }.mapValues { $0.inOrder(by: codeUnitOrder) }
     }
 
     private func addsConstraint(_ new: Entity) -> Bool {

@@ -75,7 +75,7 @@ struct InferredEntityMappings {
                 .droppedEntity, "The entity \(entity) is not in \(destination.name): its objects are dropped.",
                 about: .init(entity: entity))
         }
-        for (entity, names) in properties.sorted(by: { codeUnitOrder($0.key, $1.key) }) where !names.isEmpty {
+        for (entity, names) in properties.inOrder(by: { codeUnitOrder($0.key, $1.key) }) where !names.isEmpty {
             let listed = names.map { "\(entity).\($0)" }.joined(separator: ", ")
             let isOne = names.count == 1
             warnings.append(

@@ -109,7 +109,7 @@ extension StepResolver {
         _ kind: String, _ properties: [String: Bool], known: Set<String>, _ mapping: LiveMapping
     ) {
         let model = destination.model
-        for (name, isSet) in properties.sorted(by: { $0.key < $1.key }) where !known.contains(name) {
+        for (name, isSet) in properties.inOrder(by: { $0.key < $1.key }) where !known.contains(name) {
             let isAttribute = model.attribute(name, of: mapping.destination) != nil
             let isRelationship = model.relationship(name, of: mapping.destination) != nil
             let found = isAttribute ? "attribute" : isRelationship ? "relationship" : nil

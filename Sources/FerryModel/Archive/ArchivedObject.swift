@@ -238,7 +238,7 @@ package struct ArchivedObject: Sendable {
             }
         }
         guard !found.isEmpty else { return nil }
-        return try objects(found.sorted { $0.key < $1.key }.map(\.value))
+        return try objects(found.inOrder { $0.key < $1.key }.map(\.value))
     }
 }
 

@@ -134,7 +134,7 @@ struct KeyedArchiveWriter {
         }
         var values = values
         values["$class"] = classReference(lineage)
-        let sorted = values.sorted { codeUnitOrder($0.key, $1.key) }
+        let sorted = values.inOrder { codeUnitOrder($0.key, $1.key) }
         objects[position] = .filled(keys: keyList(sorted.map(\.key)), values: sorted.map(\.value))
     }
 
@@ -190,7 +190,7 @@ struct KeyedArchiveWriter {
     }
 
     mutating func dictionary(_ entries: [String: PropertyTree]) -> PropertyTree {
-        let sorted = entries.sorted { codeUnitOrder($0.key, $1.key) }
+        let sorted = entries.inOrder { codeUnitOrder($0.key, $1.key) }
         let keys = sorted.map { text($0.key) }
         return object(
             ["NSDictionary", "NSObject"], ["NS.keys": .array(keys), "NS.objects": .array(sorted.map(\.value))])
@@ -211,7 +211,7 @@ struct KeyedArchiveWriter {
         case .object(let lineage, let values):
             let object = reserve()
             var written: [String: PropertyTree] = [:]
-            for (key, value) in values.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            for (key, value) in values.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
                 written[key] = inner(value, known: known)
             }
             fill(object, lineage, written)

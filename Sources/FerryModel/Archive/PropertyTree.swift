@@ -177,7 +177,7 @@ struct PropertyTreeWriter {
                 for (index, element) in elements.enumerated() { writer.references[place + index] = writer.add(element) }
             }
         case .dictionary(let entries):
-            let sorted = entries.sorted { codeUnitOrder($0.key, $1.key) }
+            let sorted = entries.inOrder { codeUnitOrder($0.key, $1.key) }
             return addDictionary(sorted.map(\.key)) { $0.add(sorted[$1].value) }
         case .uid(let value):
             if let known = identifiers[value] { return known }

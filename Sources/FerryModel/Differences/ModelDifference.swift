@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// The changes from one model version to another, entity by entity.
 ///
 /// A change of an inherited property is listed only at the ancestor, if the ancestor's counterpart has the same change.
@@ -45,7 +47,7 @@ package struct ModelDifference: Sendable {
         matching = ModelMatching(source: source, destination: destination)
         let removed = source.entities.keys.filter { matching.destinationEntities[$0] == nil }
         let names = Set(destination.entities.keys).union(removed)
-        for name in names.sorted(by: codeUnitOrder) {
+        for name in names.inOrder(by: codeUnitOrder) {
             // A removed entity and a new one may have the same name.
             if removed.contains(name) { add(.entityRemoved, name) }
             guard let entity = destination.entities[name] else { continue }
@@ -179,7 +181,7 @@ extension ModelMatching {
 
     private func elements(of attribute: Attribute, in model: ManagedObjectModel) -> [Attribute] {
         (attribute.compositeName.flatMap { model.composites[$0] } ?? []).filter { !$0.isTransient }
-            .sorted { codeUnitOrder($0.name, $1.name) }
+            .inOrder { codeUnitOrder($0.name, $1.name) }
     }
 }
 

@@ -29,7 +29,7 @@ package enum ArchivedModel {
         let entities = try entries.map { entry throws(FerryError) in try decoder.entity(entry.value) }
         try ManagedObjectModel.check(entities, path: path)
         var model = ManagedObjectModel(
-            versionIdentifiers: try texts(root.elements("NSVersionIdentifiers")).sorted(by: codeUnitOrder),
+            versionIdentifiers: try texts(root.elements("NSVersionIdentifiers")).inOrder(by: codeUnitOrder),
             entities: linked(entities), configurations: try configurations(root), composites: decoder.composites)
         try model.check(path: path)
         model.unheld = decoder.unheld
@@ -47,7 +47,7 @@ package enum ArchivedModel {
                 let plain = try member.text
                 if let name = try member.text("NSEntityName") ?? plain { names.append(name) }
             }
-            configurations[name] = names.sorted(by: codeUnitOrder)
+            configurations[name] = names.inOrder(by: codeUnitOrder)
         }
         return configurations
     }

@@ -49,7 +49,7 @@ struct ArchivedModelEncoder {
         ]
         if !model.configurations.isEmpty {
             var sets: [String: PropertyTree] = [:]
-            for (name, members) in model.configurations.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            for (name, members) in model.configurations.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
                 sets[name] = archive.set(members.map { reference($0) })
             }
             values["NSConfigurations"] = archive.dictionary(sets)
@@ -121,7 +121,7 @@ struct ArchivedModelEncoder {
 
     private mutating func userInfo(_ info: [String: String]) -> PropertyTree {
         var texts: [String: PropertyTree] = [:]
-        for (key, text) in info.sorted(by: { codeUnitOrder($0.key, $1.key) }) { texts[key] = archive.text(text) }
+        for (key, text) in info.inOrder(by: { codeUnitOrder($0.key, $1.key) }) { texts[key] = archive.text(text) }
         return archive.dictionary(texts)
     }
 
@@ -260,7 +260,7 @@ struct ArchivedModelEncoder {
         _ name: String, _ archived: [String: ArchivedValue], of entity: String
     ) -> PropertyTree {
         var values: [String: PropertyTree] = [:]
-        for (key, value) in archived.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+        for (key, value) in archived.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
             values[key] = archive.inner(value, known: known)
         }
         values["NSEntity"] = reference(entity)

@@ -40,7 +40,7 @@ extension ModelCatalog {
     func numbered(_ group: [ModelVersion]) -> [ModelVersion]? {
         let numbers = group.compactMap(VersionNumber.init)
         guard !group.isEmpty, numbers.count == group.count, Set(numbers).count == numbers.count else { return nil }
-        return zip(numbers, group).sorted { $0.0 < $1.0 }.map(\.1)
+        return zip(numbers, group).inOrder { $0.0 < $1.0 }.map(\.1)
     }
 }
 

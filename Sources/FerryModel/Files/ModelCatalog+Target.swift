@@ -153,7 +153,7 @@ extension ModelCatalog {
     // MARK: Configurations
 
     private func configuration(of hashes: [String: [UInt8]]) -> String? {
-        let names = Set(versions.flatMap(\.model.configurations.keys)).sorted(by: codeUnitOrder)
+        let names = Set(versions.flatMap(\.model.configurations.keys)).inOrder(by: codeUnitOrder)
         return names.first { name in versions.contains { $0.restricted(to: name)?.hashes == hashes } }
     }
 
@@ -235,7 +235,7 @@ extension ModelVersion {
         var version = self
         version.model = ManagedObjectModel(
             versionIdentifiers: model.versionIdentifiers, entities: entities,
-            configurations: [configuration: names.sorted(by: codeUnitOrder)], composites: model.composites)
+            configurations: [configuration: names.inOrder(by: codeUnitOrder)], composites: model.composites)
         version.hashes = hashes.filter { kept.contains($0.key) }
         return version
     }
@@ -256,7 +256,7 @@ extension ModelVersion {
                 composites[name] = elements
             }
         }
-        let identifiers = Set(versions.flatMap(\.model.versionIdentifiers)).sorted(by: codeUnitOrder)
+        let identifiers = Set(versions.flatMap(\.model.versionIdentifiers)).inOrder(by: codeUnitOrder)
         self.init(
             name: versions.map(\.name).joined(separator: " + "), bundle: nil,
             path: versions.map(\.path).joined(separator: " + "), isCurrent: false,

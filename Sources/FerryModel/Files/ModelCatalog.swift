@@ -119,7 +119,7 @@ package struct ModelCatalog: Sendable {
         var nearest: (version: ModelVersion, differs: [String])?
         for version in versions where version.hashes.keys.contains(where: { hashes[$0] != nil }) {
             let differs = Set(version.hashes.keys).union(hashes.keys)
-                .filter { version.hashes[$0] != hashes[$0] }.sorted(by: codeUnitOrder)
+                .filter { version.hashes[$0] != hashes[$0] }.inOrder(by: codeUnitOrder)
             if nearest == nil || differs.count <= nearest!.differs.count { nearest = (version, differs) }
         }
         return nearest
@@ -182,9 +182,9 @@ package struct ModelCatalog: Sendable {
     private static func ordered(_ versions: [ModelVersion]) -> ([ModelVersion], Order) {
         let numbers = versions.compactMap(VersionNumber.init)
         if numbers.count == versions.count, Set(numbers).count == numbers.count {
-            return (zip(numbers, versions).sorted { $0.0 < $1.0 }.map(\.1), .identifiers)
+            return (zip(numbers, versions).inOrder { $0.0 < $1.0 }.map(\.1), .identifiers)
         }
-        let byName = versions.sorted { left, right in
+        let byName = versions.inOrder { left, right in
             let (first, second) = (bundlePath(of: left), bundlePath(of: right))
             if first != second { return naturalOrder(first, second) }
             let (leads, follows) = (left.name == left.bundle, right.name == right.bundle)

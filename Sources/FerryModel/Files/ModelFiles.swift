@@ -236,7 +236,7 @@ struct ModelFiles {
     }
 
     private func names(in folder: String) throws(FerryError) -> [String] {
-        try files.list(folder).map(\.name).sorted(by: naturalOrder)
+        try files.list(folder).map(\.name).inOrder(by: naturalOrder)
     }
 
     private static func bundle(above path: String) -> String? {

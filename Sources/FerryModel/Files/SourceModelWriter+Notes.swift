@@ -23,7 +23,7 @@ extension SourceModelWriter {
             for relationship in bounds { note(.bound, "\(name).\(relationship.name)") }
         }
         var notes = ManagedObjectModel.Unheld.Kind.allCases.compactMap { kind in
-            places[kind].map { sentence(kind, Array(Set($0)).sorted(by: codeUnitOrder)) }
+            places[kind].map { sentence(kind, Array(Set($0)).inOrder(by: codeUnitOrder)) }
         }
         if model.versionIdentifiers.count > 1 {
             notes.append("Of the version identifiers only the first is kept: \(model.versionIdentifiers[0]).")

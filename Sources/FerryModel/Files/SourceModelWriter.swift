@@ -26,7 +26,7 @@ package struct SourceModelWriter {
         let again = try SourceModel.readUnchecked(bytes, path: "contents")
         let differing = Set(hashes.keys).union(again.entities.keys)
         let written = VersionHash.hashes(of: again)
-        let wrong = differing.filter { written[$0] != hashes[$0] }.sorted(by: codeUnitOrder)
+        let wrong = differing.filter { written[$0] != hashes[$0] }.inOrder(by: codeUnitOrder)
         guard wrong.isEmpty else {
             throw FerryError(
                 .unsupported,
@@ -58,7 +58,7 @@ package struct SourceModelWriter {
                 }
             }
             let named = model.composites.map { (composites.names[$0.key] ?? $0.key, $0.value) }
-            for (written, elements) in named.sorted(by: { codeUnitOrder($0.0, $1.0) }) {
+            for (written, elements) in named.inOrder(by: { codeUnitOrder($0.0, $1.0) }) {
                 xml.element("composite", [("name", written)], place: written) { xml in
                     for element in elements { write(element, of: written, composites, to: &xml) }
                 }
@@ -100,7 +100,7 @@ package struct SourceModelWriter {
     private static func write(_ info: [String: String], of place: String, to xml: inout XMLText) {
         guard !info.isEmpty else { return }
         xml.element("userInfo", [], place: place) { xml in
-            for (key, value) in info.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            for (key, value) in info.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
                 xml.element("entry", [("key", key), ("value", value)], place: "the user info of \(place)")
             }
         }
@@ -199,7 +199,7 @@ extension ManagedObjectModel {
     /// The configurations of the model's author, by name; archives have one of Core Data's own with all entities.
     var namedConfigurations: [(name: String, members: [String])] {
         configurations.filter { !$0.key.hasPrefix("PF_") }.map { ($0.key, $0.value) }
-            .sorted { codeUnitOrder($0.name, $1.name) }
+            .inOrder { codeUnitOrder($0.name, $1.name) }
     }
 }
 
@@ -209,7 +209,7 @@ private struct CompositeNames {
 
     init(_ model: ManagedObjectModel) {
         var taken = Set(model.composites.keys.filter { !$0.contains(".") })
-        for name in model.composites.keys.sorted(by: codeUnitOrder) where name.contains(".") {
+        for name in model.composites.keys.inOrder(by: codeUnitOrder) where name.contains(".") {
             let base = name.split(separator: ".").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
             var (free, number) = (base, 1)
             while !taken.insert(free).inserted {

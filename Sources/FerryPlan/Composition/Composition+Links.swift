@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -20,9 +21,9 @@ extension Composition {
         }
         let positions = Dictionary(pairs.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         return found.mapValues { byName in
-            byName.sorted { codeUnitOrder($0.key, $1.key) }.map { _, found in
+            byName.inOrder { codeUnitOrder($0.key, $1.key) }.map { _, found in
                 var relationship = found
-                relationship.mappings = Set(found.mappings).sorted {
+                relationship.mappings = Set(found.mappings).inOrder {
                     positions[$0, default: 0] < positions[$1, default: 0]
                 }
                 return relationship

@@ -45,10 +45,10 @@ struct ColumnSlots {
         self.keptPart = keptPart
         self.relationships = relationships
         mappings = contents.mappings[table.root] ?? []
-        for (key, column) in (contents.columns[table.root] ?? []).sorted(by: { $0.key < $1.key }) {
+        for (key, column) in (contents.columns[table.root] ?? []).inOrder(by: { $0.key < $1.key }) {
             slots[column.name] = try attribute(key, column)
         }
-        for (key, storage) in (contents.stored[table.name] ?? []).sorted(by: { $0.key < $1.key }) {
+        for (key, storage) in (contents.stored[table.name] ?? []).inOrder(by: { $0.key < $1.key }) {
             switch storage {
             case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
                 try addKey(key, column, entityColumn, orderColumn)

@@ -8,7 +8,7 @@ extension InPlaceBuilder {
     mutating func writeEntityNumbers() {
         let reason = "numbers and names of the new version"
         add("UPDATE Z_PRIMARYKEY SET Z_ENT = -Z_ENT WHERE Z_ENT < \(HistoryTables.firstNumber)", reason)
-        for (entity, number) in destination.entityNumbers.sorted(by: { $0.value < $1.value }) {
+        for (entity, number) in destination.entityNumbers.inOrder(by: { $0.value < $1.value }) {
             let parent = destination.model.entities[entity]?.superentity.flatMap { destination.number(of: $0) }
             var values = Parameters()
             let name = values.add(.text(entity))
@@ -38,7 +38,7 @@ extension InPlaceBuilder {
                 alteration: .init(table: history.changes.name, newName: history.changes.name))
         }
         let translations = HistoryTables.translations(by: whole, source, destination)
-        let dropped = droppedHistory(besides: translations).sorted { $0.number < $1.number }
+        let dropped = droppedHistory(besides: translations).inOrder { $0.number < $1.number }
         if !dropped.isEmpty {
             moves.droppedHistory = dropped.map {
                 .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
@@ -81,7 +81,7 @@ extension InPlaceBuilder {
                 old != new
             else { return nil }
             return NumberPair(old: old, new: new)
-        }.sorted { $0.old < $1.old }
+        }.inOrder { $0.old < $1.old }
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {
@@ -97,7 +97,7 @@ extension InPlaceBuilder {
 
     /// Fills missing entity numbers beside keys, which are damage, in tables that are written anyway.
     mutating func completeEntityColumns() {
-        for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+        for (key, storage) in destination.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
                 let relationship = destination.model.relationship(key.property, of: key.entity),
                 let target = destination.table(of: relationship.destinationEntity),

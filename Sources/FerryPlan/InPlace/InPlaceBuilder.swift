@@ -137,7 +137,7 @@ struct InPlaceBuilder {
         _ sources: [String: String], _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [String: String] {
         var found: [String: String] = [:]
-        for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
+        for (root, old) in sources.inOrder(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()
             let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
             let holdsRoot = step.entityMappings.contains {

@@ -127,7 +127,7 @@ package struct KeptPart: Sendable {
         var filled: Set<String> = []
         var taken: Set<String> = []
         // Of several tables that take over the same objects, the one of the same name continues the old one.
-        let roots = byRoot.keys.sorted { left, right in
+        let roots = byRoot.keys.inOrder { left, right in
             let (isLeft, isRight) = (source.tables[left] != nil, source.tables[right] != nil)
             return isLeft == isRight ? left < right : isLeft
         }

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 package import FerryStore
@@ -185,7 +186,7 @@ extension ComputedValues {
             (property: $0.property.property, sql: $0.values[rows.position]?.sql(&parameters) ?? "NULL")
         }
         self.init(
-            entity: rows.source, columns: columns.sorted { $0.property < $1.property },
+            entity: rows.source, columns: columns.inOrder { $0.property < $1.property },
             rows: "main.\(source.name) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(rows.numbers.old)",
             parameters: parameters)
     }
@@ -195,7 +196,7 @@ extension TableMoves {
     /// The computed values, in the order of the entity mappings.
     package var computations: [ComputedValues] {
         tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
-            .sorted { $0.rows.position < $1.rows.position }
+            .inOrder { $0.rows.position < $1.rows.position }
             .compactMap { ComputedValues($0.rows, in: $0.move) }
     }
 }

@@ -46,7 +46,7 @@ package struct UnhealedRows: Sendable, Equatable {
         func cut(_ key: String, _ others: [String?], in holder: String) -> [String] {
             ["UPDATE \(holder) SET \(([key] + others).emptied) WHERE \(key) IN (\(rows))"]
         }
-        return source.relationshipStorage.sorted { $0.key < $1.key }.flatMap { key, storage -> [String] in
+        return source.relationshipStorage.inOrder { $0.key < $1.key }.flatMap { key, storage -> [String] in
             let target = source.model.relationship(key.property, of: key.entity)
                 .flatMap { source.table(of: $0.destinationEntity)?.name }
             switch storage {
@@ -107,7 +107,7 @@ extension StoreLayout {
     ///
     /// `damage` has the findings of a scan; nil without a scan, for all keys.
     package func entityColumnRepairs(_ damage: [StoreDamage]?) -> [String] {
-        relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
+        relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
             let isWrong = damage.map { damage in
                 damage.contains { $0.kind == .wrongEntity && PropertyKey($0.entity, $0.property ?? "") == key }
             }

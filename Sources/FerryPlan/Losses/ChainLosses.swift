@@ -113,7 +113,7 @@ struct ChainLosses {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             let carried = Dictionary(grouping: step.entityMappings, by: \.source)
-            for (entity, mappings) in carried.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+            for (entity, mappings) in carried.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
                 let judged = mappings.carriers
                 guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
                     !mappings.contains(where: { $0.policy != nil }), !judged.haveComplements

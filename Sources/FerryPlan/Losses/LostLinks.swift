@@ -54,11 +54,11 @@ struct NarrowedLinks {
         return sources.filter { !kept.contains($0.key) }.map { side, sources in
             ChainLoss(
                 entity: side.entity, property: side.property,
-                entities: sources.filter { model.entities[$0]?.isAbstract == false }.sorted(by: codeUnitOrder),
+                entities: sources.filter { model.entities[$0]?.isAbstract == false }.inOrder(by: codeUnitOrder),
                 version: version, step: place, cause: .relatedToOne(isExact: !bothWays.contains(side)))
         }
         .filter { !$0.entities.isEmpty }
-        .sorted { codeUnitOrder($0.name, $1.name) }
+        .inOrder { codeUnitOrder($0.name, $1.name) }
     }
 }
 
@@ -132,10 +132,10 @@ struct LostOrders {
     func losses() -> [ChainLoss] {
         found.map { side, loss in
             ChainLoss(
-                entity: side.entity, property: side.property, entities: loss.owners.sorted(by: codeUnitOrder),
+                entity: side.entity, property: side.property, entities: loss.owners.inOrder(by: codeUnitOrder),
                 version: versions[loss.step - 1], step: loss.step, cause: loss.cause)
         }
-        .sorted { codeUnitOrder($0.name, $1.name) }
+        .inOrder { codeUnitOrder($0.name, $1.name) }
     }
 }
 

@@ -32,7 +32,7 @@ struct PartlyRead {
 
     func losses(at place: Int, to version: String) -> [ChainLoss] {
         var losses: [ChainLoss] = []
-        for (entity, mappings) in mappings.sorted(by: { codeUnitOrder($0.key, $1.key) })
+        for (entity, mappings) in mappings.inOrder(by: { codeUnitOrder($0.key, $1.key) })
         where !mappings.contains(where: { $0.policy != nil }) {
             for name in LossTrace.stored(of: entity, in: model) {
                 let property = StoredProperty(entity: entity, property: name)
@@ -80,7 +80,7 @@ struct PartlyRead {
     /// The mappings of other objects that read properties which no mapping of their own objects reads, with their paths.
     private func readThroughPaths() -> [StoredProperty: [ChainLoss.Reading]] {
         var readings: [StoredProperty: [ChainLoss.Reading]] = [:]
-        for mapping in mappings.values.joined().sorted(by: { $0.position < $1.position }) {
+        for mapping in mappings.values.joined().inOrder(by: { $0.position < $1.position }) {
             let values = mapping.attributes.compactMap(\.expression)
             let links = mapping.relationships.filter { !$0.mappings.isEmpty }.map(\.from)
             for expression in values + links {
@@ -140,7 +140,7 @@ struct PartlyRead {
             $0.sourceRelationship == property && !$0.mappings.isEmpty
         }
         guard !rules.isEmpty, let relationship = model.relationship(property, of: entity) else { return [] }
-        return model.concreteFamily(of: relationship.destinationEntity).sorted(by: codeUnitOrder).compactMap { other in
+        return model.concreteFamily(of: relationship.destinationEntity).inOrder(by: codeUnitOrder).compactMap { other in
             let own = mappings[other] ?? []
             let related = own.filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
             let apart = own.carriers.filter { !related.contains($0) }

@@ -93,7 +93,7 @@ extension VersionGraph {
     }
 
     private static func sorted(_ properties: Set<StoredProperty>) -> [StoredProperty] {
-        properties.sorted { codeUnitOrder($0.name, $1.name) }
+        properties.inOrder { codeUnitOrder($0.name, $1.name) }
     }
 
     /// Returns the edge from each version to the next, or nil if a mapping cannot be inferred.

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 package import FerryModel
@@ -209,7 +210,7 @@ struct RelationshipAssigner {
                 rules[other.position] = rule
             }
         }
-        let given = rules.sorted { $0.key < $1.key }.map {
+        let given = rules.inOrder { $0.key < $1.key }.map {
             RelationshipContribution(plan.resolved.entityMappings[$0.key], $0.value, of: mappings, in: source)
         }
         return self.assignment(for: inverse, given)

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 package import FerryMapping
 package import FerryModel
@@ -30,7 +31,7 @@ package struct RelationshipRules: Sendable {
 
     /// All rules, in the order of the names of entities and relationships.
     var byRelationship: [(key: PropertyKey, value: [RelationshipContribution])] {
-        byKey.sorted { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
+        byKey.inOrder { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
     }
 }
 

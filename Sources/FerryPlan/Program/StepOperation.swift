@@ -161,7 +161,7 @@ package struct StepOperation: Sendable, Equatable {
         let settle = { (place: Int) in StepOperation(.settle(place), "settle:\(assignments[place].declared.title)") }
         var operations = assignments.indices.filter { !isGathered($0) }.map(settle)
         if step.hasPolicies {
-            for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            for (key, storage) in destination.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
                 guard case .foreignKey(let table, let column, _, let order?) = storage else { continue }
                 operations.append(
                     StepOperation(

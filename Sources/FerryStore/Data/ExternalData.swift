@@ -74,6 +74,6 @@ package enum ExternalData {
     /// Returns the columns whose values may be external, in name order.
     package static func attributes(of layout: StoreLayout) -> [(key: PropertyKey, value: Column)] {
         layout.attributeColumns.filter { layout.attribute($0.key)?.allowsExternalStorage == true }
-            .sorted { $0.key < $1.key }
+            .inOrder { $0.key < $1.key }
     }
 }

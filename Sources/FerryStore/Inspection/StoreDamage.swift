@@ -76,12 +76,12 @@ private struct DamageScan {
     var found: [StoreDamage] = []
     /// The columns of mandatory attributes and to-one relationships, by root entity; found once, since a model may have hundreds of tables.
     private lazy var mandatory: [String: [(key: PropertyKey, column: String)]] = {
-        let columns = layout.attributeColumns.sorted { $0.key < $1.key }.filter { key, _ in
+        let columns = layout.attributeColumns.inOrder { $0.key < $1.key }.filter { key, _ in
             guard let attribute = layout.model.attribute(key.property, of: key.entity) else { return false }
             return !attribute.isOptional && !attribute.isDerived
         }
         var all = columns.map { (key: $0.key, column: $0.value.name) }
-        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+        for (key, storage) in layout.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
             guard case .foreignKey(_, let column, _, _) = storage,
                 let relationship = layout.model.relationship(key.property, of: key.entity), !relationship.isOptional
             else { continue }
@@ -98,7 +98,7 @@ private struct DamageScan {
 
     /// Finds damage in keys, in the entity numbers and positions beside them, and in inverses.
     mutating func findBrokenLinks() throws(DatabaseError) {
-        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+        for (key, storage) in layout.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
             guard let relationship = layout.model.relationship(key.property, of: key.entity) else { continue }
             switch storage {
             case .foreignKey(let table, let column, let entityColumn, let orderColumn):
@@ -223,7 +223,7 @@ private struct DamageScan {
 
     /// Finds to-many relationships with too few or too many objects.
     mutating func findWrongCounts(of table: EntityTable) throws(DatabaseError) {
-        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key })
+        for (key, storage) in layout.relationshipStorage.inOrder(by: { $0.key < $1.key })
         where layout.model.root(of: key.entity) == table.root {
             guard let relationship = layout.model.relationship(key.property, of: key.entity),
                 let query = RelationshipLimits(relationship)?.violations(

@@ -172,7 +172,7 @@ package struct StoredEntity: Sendable, Hashable {
             if let parent = row[2].integer, parent > 0 { parents[number] = parent }
         }
         var counts: [String: (rows: [Int64: Int64], isEstimated: Bool)] = [:]
-        for (number, name) in names.sorted(by: { $0.key < $1.key }) {
+        for (number, name) in names.inOrder(by: { $0.key < $1.key }) {
             var root = number
             // Entity numbers rise from parent to child; the check prevents an endless loop in a damaged store.
             while let parent = parents[root], parent < root { root = parent }

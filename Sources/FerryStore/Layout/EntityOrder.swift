@@ -55,7 +55,7 @@ struct EntityOrder {
     let setUpPosition: [String: Int]
 
     init(_ model: ManagedObjectModel) {
-        let names = model.entities.keys.sorted(by: EntityOrder.precedes)
+        let names = model.entities.keys.inOrder(by: EntityOrder.precedes)
         let children = Dictionary(grouping: names) { model.entities[$0]?.superentity ?? "" }
         numbered = EntityOrder.preOrder(children)
         setUp = EntityOrder.setUp(names, of: model)

@@ -53,7 +53,7 @@ struct CopiedTriggers {
             guard new.owners[table] == old.owners[table] else {
                 throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is renamed")
             }
-            for (column, owner) in (old.columns[table] ?? [:]).sorted(by: { $0.key < $1.key })
+            for (column, owner) in (old.columns[table] ?? [:]).inOrder(by: { $0.key < $1.key })
             where words.contains(column) {
                 guard !owner.isEmpty, new.columns[table]?[column] == owner else {
                     throw LayoutObstacle(

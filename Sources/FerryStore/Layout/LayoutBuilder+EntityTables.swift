@@ -113,7 +113,7 @@ extension LayoutBuilder {
                     remedy: "Give it an inverse.")
             }
         }
-        for end in ends.sorted(by: { codeUnitOrder($0.key.property, $1.key.property) }) {
+        for end in ends.inOrder(by: { codeUnitOrder($0.key.property, $1.key.property) }) {
             columns[.integers, default: []].append(Column(name: end.column, type: "INTEGER"))
             layout.relationshipStorage[end.key] = .inverseless(table: table, column: end.column)
         }

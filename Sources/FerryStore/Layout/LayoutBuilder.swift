@@ -69,10 +69,10 @@ struct LayoutBuilder {
             let inherited = Set(ancestors.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
             attributes[entity.name] = entity.attributes
                 .filter { !$0.isTransient && !inherited.contains($0.name) }
-                .sorted { codeUnitOrder($0.name, $1.name) }
+                .inOrder { codeUnitOrder($0.name, $1.name) }
             relationships[entity.name] = entity.relationships
                 .filter { !$0.isTransient && !inherited.contains($0.name) }
-                .sorted { codeUnitOrder($0.name, $1.name) }
+                .inOrder { codeUnitOrder($0.name, $1.name) }
         }
         return (attributes, relationships)
     }

@@ -22,12 +22,12 @@ struct LayoutFinder {
 
     /// Finds what is there, and notes what is missing.
     mutating func search() {
-        for (root, table) in expected.tables.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
+        for (root, table) in expected.tables.inOrder(by: { codeUnitOrder($0.key, $1.key) }) {
             findTable(table, of: root)
         }
         // Exact names first, so that no property gets another property's column.
-        let attributes = expected.attributeColumns.sorted { $0.key < $1.key }
-        let relationships = expected.relationshipStorage.sorted { $0.key < $1.key }
+        let attributes = expected.attributeColumns.inOrder { $0.key < $1.key }
+        let relationships = expected.relationshipStorage.inOrder { $0.key < $1.key }
         for exactly in [true, false] {
             for (key, column) in attributes { findAttribute(key, column, exactly: exactly) }
             for (key, storage) in relationships { findForeignKey(key, storage, exactly: exactly) }

@@ -1,3 +1,4 @@
+internal import FerryBase
 package import FerryModel
 package import FerrySQLite
 
@@ -76,7 +77,7 @@ package struct StoreCatalog: Sendable {
             if rows.integer(3) > 0 { keys[position, default: []].append((rows.integer(3), name)) }
         }
         for (position, columns) in keys {
-            tables[position].keyColumns = columns.sorted { $0.place < $1.place }.map(\.name)
+            tables[position].keyColumns = columns.inOrder { $0.place < $1.place }.map(\.name)
         }
     }
 }

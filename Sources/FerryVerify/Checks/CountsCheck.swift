@@ -91,7 +91,7 @@ struct EntityNumbersCheck: Check {
             let rows = try EntityNumbersCheck.rows(
                 in: table, tallies[table.root], as: EntityNumbersCheck.self, in: context)
             context.report.checked += rows.values.reduce(0, +)
-            for (entity, count) in rows.sorted(by: { codeUnitOrder($0.key, $1.key) })
+            for (entity, count) in rows.inOrder(by: { codeUnitOrder($0.key, $1.key) })
             where context.destinationModel.entities[entity]?.isAbstract == true {
                 context.report(EntityNumbersCheck.self, entity: entity, count: count, example: "\(table.name) rows")
             }

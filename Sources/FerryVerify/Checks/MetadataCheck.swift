@@ -42,7 +42,7 @@ struct MetadataCheck: Check {
         if new.hashes != version.hashes { wrong.append("NSStoreModelVersionHashes") }
         if new.hashesVersion != 3 { wrong.append("NSStoreModelVersionHashesVersion") }
         if new.versionIdentifiers != version.model.versionIdentifiers { wrong.append("NSStoreModelVersionIdentifiers") }
-        let names = version.hashes.keys.sorted(by: codeUnitOrder)
+        let names = version.hashes.keys.inOrder(by: codeUnitOrder)
         wrong += wrongSum(
             "NSStoreModelVersionHashesDigest", new.digest, hadOne: old.digest != nil,
             MetadataCheck.digest(version, names))
@@ -64,7 +64,7 @@ struct MetadataCheck: Check {
         let isAltered = context.verification.beganAsSource || context.verification.mayHaveOtherNames
         let old = try context.surroundings.get().rows
         let new = try SourceSurroundings.rows(on: context.connection, schema: "destination")
-        for (table, rows) in new.sorted(by: { $0.key < $1.key })
+        for (table, rows) in new.inOrder(by: { $0.key < $1.key })
         where rows > max(1, isAltered ? old[table] ?? 0 : 1) {
             context.report(MetadataCheck.self, entity: nil, count: rows - 1, example: "\(table): \(rows) rows")
         }
@@ -142,7 +142,7 @@ struct HeaderNumbersCheck: Check {
     func run(in context: VerificationContext) throws {
         let old = try context.surroundings.get().headerNumbers
         let new = try SourceSurroundings.headerNumbers(on: context.connection, schema: "destination")
-        for (name, number) in new.sorted(by: { $0.key < $1.key }) where old[name] != number {
+        for (name, number) in new.inOrder(by: { $0.key < $1.key }) where old[name] != number {
             context.report(HeaderNumbersCheck.self, entity: nil, example: name)
         }
     }

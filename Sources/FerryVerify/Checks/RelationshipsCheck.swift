@@ -84,7 +84,7 @@ struct RelationshipsCheck: Check {
         let needed = Dictionary(grouping: others.flatMap(\.needed)) {
             context.destinationModel.root(of: $0.destination)
         }
-        for root in needed.keys.sorted(by: codeUnitOrder) {
+        for root in needed.keys.inOrder(by: codeUnitOrder) {
             try NewRows(root, in: context)?.associate(needed[root] ?? [])
         }
         // A walk of the rows has recorded those of other root tables.

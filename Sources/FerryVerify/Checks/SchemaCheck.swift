@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -26,7 +27,7 @@ struct SchemaCheck: Check {
         // The source's tables, which ALTER TABLE may have turned into the destination's.
         let sources =
             context.verification.beganAsSource ? SourceTables(try context.surroundings.get().tableStatements) : nil
-        for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
+        for table in context.destination.tables.values.inOrder(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
                 table.name, columns: columns + table.columns.map { ($0.name, $0.type) }, key: ["Z_PK"], sql: table.sql,
@@ -98,7 +99,7 @@ struct SchemaCheck: Check {
             differs(row[0].text ?? "")
         }
         let actualKey = actual.filter { ($0[2].integer ?? 0) > 0 }
-            .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
+            .inOrder { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
         if actualKey != key { differs("PRIMARY KEY") }
         // One difference of a table is enough.
         if isExpected { try checkText(of: table, sql, entity: entity, sources, in: context) }
@@ -176,7 +177,7 @@ struct SchemaCheck: Check {
 
     /// Checks `Z_PRIMARYKEY`: one row per entity with its number, name and parent; history's numbers begin at 16001.
     private func checkNumbers(in context: VerificationContext) throws {
-        for (entity, number) in context.destination.entityNumbers.sorted(by: { $0.value < $1.value }) {
+        for (entity, number) in context.destination.entityNumbers.inOrder(by: { $0.value < $1.value }) {
             let parent = context.destinationModel.entities[entity]?.superentity
             let expected: [[Value]] = [[.text(entity), .integer(parent.flatMap(context.destination.number) ?? 0)]]
             let actual = try context.connection.rows(

@@ -124,7 +124,7 @@ final class KeptUnknownRows {
     }
 
     private func sources(of root: String) -> [String] {
-        context.sourceRoots(into: root).sorted(by: codeUnitOrder)
+        context.sourceRoots(into: root).inOrder(by: codeUnitOrder)
     }
 
     private func prepare(for root: String) throws -> Statement? {

@@ -67,7 +67,7 @@ struct MissingLinks {
             heirs.append(.associated(source: source, table: table))
         }
         return heirs
-            + kept.sorted { $0.key < $1.key }.map {
+            + kept.inOrder { $0.key < $1.key }.map {
                 .kept(sources: $0.value.sources, table: $0.key, numbers: $0.value.numbers)
             }
     }

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -32,7 +33,7 @@ struct NewRows {
     /// Parts that count the objects of each range, assuming sound links, and parts that check that assumption.
     func counts() throws -> [CheckPart] {
         let links = Set(newKeyMappings.flatMap { SoundLinks.all(of: $0, in: context) })
-        return links.sorted { codeUnitOrder($0.name, $1.name) }.map { links in
+        return links.inOrder { codeUnitOrder($0.name, $1.name) }.map { links in
             CheckPart(name: name(of: links), subject: nil) { context, outcome in
                 outcome.isShown = try links.areSound(in: context)
             }

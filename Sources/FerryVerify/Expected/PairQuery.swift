@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -87,7 +88,7 @@ struct PairQuery {
     private static func targets(of rule: StoredRelation.Rule, in context: VerificationContext) throws -> String? {
         var sources: [String] = []
         let targets = rule.relationship.mappings.compactMap { context.mapping(named: $0) }
-        for target in targets.sorted(by: { $0.position < $1.position }) {
+        for target in targets.inOrder(by: { $0.position < $1.position }) {
             // Of a to-one relationship the first candidate counts, which is that of the first mapping.
             if !rule.isToMany, sources.contains(target.source) { continue }
             guard isWhole(target), !sources.contains(target.source) else { return nil }

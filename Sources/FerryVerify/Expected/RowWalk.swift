@@ -193,7 +193,7 @@ final class RowWalk {
     private func openKept(in range: KeyRange) throws -> [KeptRows] {
         var walks: [KeptRows] = []
         let bySourceRoot = Dictionary(grouping: keepingMappings) { context.sourceModel.root(of: $0.source) }
-        for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
+        for root in bySourceRoot.keys.inOrder(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
             if let position, position.sources[root] == nil { continue }
             let walk = KeptRows(

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -39,7 +40,7 @@ struct SourceLinks: Sendable {
         if context.verification.told == nil { return [] }
         let (model, layout) = (context.sourceModel, context.source)
         let rules = LinkRules(in: context)
-        return layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
+        return layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
             let inverse = model.inverseKey(of: relationship)
             switch storage {

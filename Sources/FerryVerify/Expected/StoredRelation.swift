@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -47,14 +48,14 @@ struct StoredRelation: Sendable {
     func associatedMappings(in context: VerificationContext) -> [ResolvedEntityMapping] {
         let names = Set(rules.map(\.mapping.name) + rules.flatMap(\.relationship.mappings))
         let mappings = names.compactMap { context.mapping(named: $0) }
-        return mappings.filter { !$0.keepsPrimaryKey }.sorted { $0.position < $1.position }
+        return mappings.filter { !$0.keepsPrimaryKey }.inOrder { $0.position < $1.position }
     }
 
     /// All stored relationships of the destination, each with its inverse, ordered by name.
     static func all(in context: VerificationContext) throws -> [StoredRelation] {
         let (model, layout) = (context.destinationModel, context.destination)
         let known = rulesByKey(in: context)
-        return try layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
+        return try layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
             let inverse = model.inverseKey(of: relationship)
             var relation = StoredRelation(key, StoredLinks(storage))

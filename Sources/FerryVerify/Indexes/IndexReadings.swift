@@ -95,7 +95,7 @@ struct IndexReadings {
         }
         partsOfLinks = parts
         // In the same order in every call: a resumed one finds the sums of earlier parts by their positions.
-        for place in alone.keys.sorted(by: codeUnitOrder) {
+        for place in alone.keys.inOrder(by: codeUnitOrder) {
             guard let keys = alone[place]?.first else { continue }
             addPairs(of: keys, place, among: alone, in: context)
         }
@@ -123,7 +123,7 @@ struct IndexReadings {
         for place in [place, Self.place(of: other)] { pairs[place] = sides }
     }
 
-    var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
+    var tableNames: [String] { tables.keys.inOrder(by: codeUnitOrder) }
 
     func indexes(of table: String) -> TableIndexes? { tables[table] }
 

@@ -5,6 +5,17 @@ final class PlainFetches {
     fileprivate var values: [Expression: PlainValue] = [:]
 }
 
+/// Takes the members of a collection, one at a time.
+///
+/// An object: of a recursive function the compiler makes a copy for each closure that is passed through it.
+final class PlainVisitor {
+    private let take: (PlainValue) throws -> Void
+
+    init(_ take: @escaping (PlainValue) throws -> Void) { self.take = take }
+
+    func callAsFunction(_ member: PlainValue) throws { try take(member) }
+}
+
 /// Collections, one member at a time: none is held in memory.
 extension PlainEvaluator {
     private static let operators: Set = ["count", "sum", "avg", "min", "max"]
@@ -46,28 +57,29 @@ extension PlainEvaluator {
     }
 
     private func total(
-        _ name: String, of collection: Expression, in scope: PlainScope, _ value: (PlainValue) throws -> PlainValue
+        _ name: String, of collection: Expression, in scope: PlainScope,
+        _ value: @escaping (PlainValue) throws -> PlainValue
     ) throws -> PlainValue {
         var total = PlainTotal(name: name, comparison: PlainComparison(options: "", patterns: patterns))
         let isSet = isSet(collection) && name != "min" && name != "max"
-        func walk(_ body: (PlainValue) throws -> Void) throws -> Bool {
-            func pass(_ member: PlainValue) throws { try body(name == "count" ? member : value(member).plain) }
+        func walk(_ body: PlainVisitor) throws -> Bool {
+            let members = PlainVisitor { try body(name == "count" ? $0 : value($0).plain) }
             return isSet
-                ? try eachOnce(of: collection, in: scope, pass) : try eachMember(of: collection, in: scope, pass)
+                ? try eachOnce(of: collection, in: scope, members) : try eachMember(of: collection, in: scope, members)
         }
         if name == "median" || name == "mode" {
             var count: Int64 = 0
-            guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
+            guard try walk(PlainVisitor { if !$0.isNull { count += 1 } }) else { return .null }
             // Numbers that are the same double count as one number here.
-            let numbers = { (body: (PlainValue) throws -> Void) in
-                try walk { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) }
+            let numbers = { (body: PlainVisitor) in
+                try walk(PlainVisitor { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) })
             }
             _ = try PlainOrder.eachDifferent(numbers) { value, times in
                 try total.add(value, times: times, of: count)
             }
             return total.value
         }
-        guard try walk({ try total.add($0) }) else { return .null }
+        guard try walk(PlainVisitor { try total.add($0) }) else { return .null }
         return total.value
     }
 
@@ -100,7 +112,7 @@ extension PlainEvaluator {
     ///
     /// - Returns: False if there is no collection, because a relationship on the path is NULL.
     func eachMember(
-        of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+        of expression: Expression, in scope: PlainScope, _ body: PlainVisitor
     ) throws -> Bool {
         switch expression {
         case .list(let elements):
@@ -110,11 +122,12 @@ extension PlainEvaluator {
             try eachFetched(entity, fetched, of: (name, condition), in: scope, body)
             return true
         case .subquery(let collection, let name, let condition):
-            return try eachOnceOfSet(collection, in: scope) { member in
+            let members = PlainVisitor { member in
                 var inside = scope
                 inside.members.append((name, member))
                 if try holds(condition, in: inside) { try body(member) }
             }
+            return try eachOnceOfSet(collection, in: scope, members)
         case .fetch(let entity, let condition):
             try eachFetched(entity, condition, in: scope, body)
             return true
@@ -126,7 +139,8 @@ extension PlainEvaluator {
         case .keyPath(let base, let given):
             let steps = Self.flattened(given)
             if isCollection(base, in: scope) {
-                return try eachOnceOfSet(base, in: scope) { member in try body(try follow(steps[...], from: member)) }
+                let members = PlainVisitor { try body(try follow(steps[...], from: $0)) }
+                return try eachOnceOfSet(base, in: scope, members)
             }
             return try eachMember(along: steps[...], from: try value(of: base, in: scope), isCollection: false, body)
         default: throw PlainFailure("expected a collection, found a single value")
@@ -135,7 +149,7 @@ extension PlainEvaluator {
 
     func eachMember(
         along steps: ArraySlice<KeyPathStep>, from value: PlainValue, isCollection: Bool,
-        _ body: (PlainValue) throws -> Void
+        _ body: PlainVisitor
     ) throws -> Bool {
         guard case .key(let key)? = steps.first, case .object(let object) = value,
             objects.isRelationship(key, of: object.entity)
@@ -160,15 +174,15 @@ extension PlainEvaluator {
         _ quantifier: Predicate.Quantifier, _ collection: Expression, _ condition: Predicate, in scope: PlainScope
     ) throws -> Bool {
         var (isAny, isAll) = (false, true)
-        func pass(_ member: PlainValue) throws {
+        let members = PlainVisitor { member in
             var inside = scope
             inside.members.append(("", member))
             if try holds(condition, in: inside) { isAny = true } else { isAll = false }
         }
         let isNarrowed =
             try quantifier != .all
-            && eachMember(of: collection, meeting: condition, as: .variable(""), in: scope, pass)
-        if !isNarrowed { _ = try eachMember(of: collection, in: scope, pass) }
+            && eachMember(of: collection, meeting: condition, as: .variable(""), in: scope, members)
+        if !isNarrowed { _ = try eachMember(of: collection, in: scope, members) }
         switch quantifier {
         case .any: return isAny
         case .all: return isAll
@@ -186,11 +200,9 @@ extension PlainEvaluator {
         var isFound = false
         let equality = Predicate.Comparison(
             left: .variable(""), comparator: .equal, right: comparison.left, options: comparison.options)
+        let members = PlainVisitor { if try rule.holds(left, .equal, $0.plain) { isFound = true } }
         let isNarrowed = try eachMember(
-            of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope
-        ) { member in
-            if try rule.holds(left, .equal, member.plain) { isFound = true }
-        }
+            of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope, members)
         return try isNarrowed ? isFound : isMember(left, of: comparison.right, by: rule, in: scope)
     }
 

@@ -16,7 +16,7 @@ extension PlainEvaluator {
     /// The body itself evaluates the given equality.
     func eachFetched(
         _ entity: String, _ condition: Predicate, of subquery: (name: String, condition: Predicate)? = nil,
-        meeting equality: Equality? = nil, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+        meeting equality: Equality? = nil, in scope: PlainScope, _ body: PlainVisitor
     ) throws {
         func pass(_ object: PlainObject) throws {
             var inside = scope
@@ -41,7 +41,7 @@ extension PlainEvaluator {
     /// - Returns: False if no look-up narrows the collection; the body was not called then.
     func eachMember(
         of collection: Expression, meeting condition: Predicate, as element: Expression, in scope: PlainScope,
-        _ body: (PlainValue) throws -> Void
+        _ body: PlainVisitor
     ) throws -> Bool {
         var (base, steps) = (collection, [KeyPathStep]())
         if case .keyPath(let path, let keys) = collection { (base, steps) = (path, keys) }
@@ -54,9 +54,8 @@ extension PlainEvaluator {
         guard case .fetch(let entity, let fetched) = base,
             let equality = try equalities(in: condition, of: element, after: steps, scope).first
         else { return false }
-        try eachFetched(entity, fetched, of: subquery, meeting: equality, in: scope) { object in
-            try body(try follow(steps[...], from: object))
-        }
+        let members = PlainVisitor { try body(try follow(steps[...], from: $0)) }
+        try eachFetched(entity, fetched, of: subquery, meeting: equality, in: scope, members)
         return true
     }
 

@@ -31,7 +31,7 @@ extension PlainEvaluator {
 
     /// Calls the body with the members of a set operation; a member of both operands may recur.
     func eachMember(
-        of sets: SetOperator, _ operands: [Expression], in scope: PlainScope, _ body: (PlainValue) throws -> Void
+        of sets: SetOperator, _ operands: [Expression], in scope: PlainScope, _ body: PlainVisitor
     ) throws -> Bool {
         let rule = PlainComparison(options: "", patterns: patterns)
         switch sets {
@@ -40,11 +40,12 @@ extension PlainEvaluator {
             _ = try eachMember(of: operands[1], in: scope, body)
             return true
         case .intersect, .minus:
-            let exists = try eachMember(of: operands[0], in: scope) { member in
+            let members = PlainVisitor { member in
                 if try isMember(member.plain, of: operands[1], by: rule, in: scope) == (sets == .intersect) {
                     try body(member)
                 }
             }
+            let exists = try eachMember(of: operands[0], in: scope, members)
             // A union always yields a set, even an empty one.
             return exists || SetOperator.unites(operands[0])
         }
@@ -54,9 +55,8 @@ extension PlainEvaluator {
         _ value: PlainValue, of collection: Expression, by rule: PlainComparison, in scope: PlainScope
     ) throws -> Bool {
         var isFound = false
-        _ = try eachMember(of: collection, in: scope) { member in
-            if try rule.holds(value, .equal, member.plain) { isFound = true }
-        }
+        let members = PlainVisitor { if try rule.holds(value, .equal, $0.plain) { isFound = true } }
+        _ = try eachMember(of: collection, in: scope, members)
         return isFound
     }
 
@@ -64,27 +64,28 @@ extension PlainEvaluator {
     ///
     /// Members of a literal list are in list order, others in ascending order, objects by key.
     func eachOnce(
-        of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+        of expression: Expression, in scope: PlainScope, _ body: PlainVisitor
     ) throws -> Bool {
         if expression.isWritten {
             let rule = PlainComparison(options: "", patterns: patterns)
             var passed: [PlainValue] = []
-            return try eachMember(of: expression, in: scope) { member in
+            let members = PlainVisitor { member in
                 let value = member.plain
                 let isKnown = try passed.contains { known in try rule.holds(known, .equal, value) }
                 if value.isNull || isKnown { return }
                 passed.append(value)
                 try body(value)
             }
+            return try eachMember(of: expression, in: scope, members)
         }
         return try PlainOrder.eachDifferent({ walk in
-            try eachMember(of: expression, in: scope) { member in try walk(member.plain) }
+            try eachMember(of: expression, in: scope, PlainVisitor { try walk($0.plain) })
         }) { value, _ in try body(value) }
     }
 
     /// Calls the body with each member; members of a set once.
     func eachOnceOfSet(
-        _ expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
+        _ expression: Expression, in scope: PlainScope, _ body: PlainVisitor
     ) throws -> Bool {
         isSet(expression)
             ? try eachOnce(of: expression, in: scope, body) : try eachMember(of: expression, in: scope, body)
@@ -94,7 +95,7 @@ extension PlainEvaluator {
     func place(_ index: ElementIndex, in collection: Expression, _ scope: PlainScope) throws -> PlainValue {
         var count: Int64 = 0
         var found = PlainValue.null
-        let exists = try eachMember(of: collection, in: scope) { member in
+        let members = PlainVisitor { member in
             switch index {
             case .at(let place): if place == count { found = member }
             case .first: if count == 0 { found = member }
@@ -103,6 +104,7 @@ extension PlainEvaluator {
             }
             count += 1
         }
+        let exists = try eachMember(of: collection, in: scope, members)
         if case .size = index { return exists ? .integer(count) : .null }
         return found
     }
@@ -276,14 +278,14 @@ enum PlainOrder {
     ///
     /// The walk runs again for every window of values. The result is false if the walk finds no collection.
     static func eachDifferent(
-        _ walk: ((PlainValue) throws -> Void) throws -> Bool, _ body: (PlainValue, Int64) throws -> Void
+        _ walk: (PlainVisitor) throws -> Bool, _ body: (PlainValue, Int64) throws -> Void
     ) throws -> Bool {
         var last: Key?
         while true {
             var found: [Key: (value: PlainValue, count: Int64)] = [:]
             // Higher values belong to a later window.
             var limit: Key?
-            let exists = try walk { value in
+            let values = PlainVisitor { value in
                 guard let key = try Key(value) else { return }
                 if let last, !(last < key) { return }
                 if let limit, limit < key { return }
@@ -293,7 +295,7 @@ enum PlainOrder {
                 limit = kept[window - 1]
                 found = found.filter { $0.key <= kept[window - 1] }
             }
-            guard exists else { return false }
+            guard try walk(values) else { return false }
             for (key, entry) in found.sorted(by: { $0.key < $1.key }) {
                 try body(entry.value, entry.count)
                 last = key

@@ -156,8 +156,10 @@ package struct PlainEvaluator {
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
         // Without these operators the path yields the same set.
-        _ = try eachMember(along: Self.flattened(steps)[...], from: .object(object), isCollection: true) { member in
-            try eachObject(member, body)
+        _ = try withoutActuallyEscaping(body) { body in
+            let members = PlainVisitor { try eachObject($0, body) }
+            return try eachMember(
+                along: Self.flattened(steps)[...], from: .object(object), isCollection: true, members)
         }
     }
 

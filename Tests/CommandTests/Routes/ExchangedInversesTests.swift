@@ -20,7 +20,7 @@ struct ExchangedInversesTests {
                 "App", version, RouteFolder.entity("Album", "title", album) + RouteFolder.entity("Band", "name", band))
         }
         try app.current("App", "App 2")
-        try app.generate("App", "App 1", rows: 300)
+        try app.generate("App", "App 1", rows: 20)
     }
 
     private struct Plan: Decodable {

@@ -11,12 +11,12 @@ struct FailedRowTests {
         try app.model("App", "App 1", RouteFolder.entity("Book", "pages:Integer 64", "copies:Integer 64", "tags"))
         try app.model("App", "App 2", RouteFolder.entity("Book", "pages:Integer 16", "copies:Integer 16", "tags"))
         try app.current("App", "App 2")
-        try app.generate("App", "App 1", rows: 3000)
+        try app.generate("App", "App 1", rows: 30)
         try app.execute(
             """
             UPDATE ZBOOK SET ZPAGES = 1, ZCOPIES = 2, ZTAGS = '[]';
-            UPDATE ZBOOK SET ZPAGES = 123456 WHERE Z_PK IN (2345, 2789);
-            UPDATE ZBOOK SET ZCOPIES = 123456 WHERE Z_PK IN (2500, 3000)
+            UPDATE ZBOOK SET ZPAGES = 123456 WHERE Z_PK IN (23, 27);
+            UPDATE ZBOOK SET ZCOPIES = 123456 WHERE Z_PK IN (25, 30)
             """)
     }
 
@@ -38,22 +38,22 @@ struct FailedRowTests {
     @Test("In place", arguments: [[], ["--output", "New.sqlite"]])
     func inPlace(more: [String]) throws {
         let outcome = try app.run(["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + more)
-        #expect(outcome.exitCode == 1 && outcome.diagnostics.contains("Book with key 2345, value of pages: "))
+        #expect(outcome.exitCode == 1 && outcome.diagnostics.contains("Book with key 23, value of pages: "))
         #expect(!outcome.diagnostics.contains("123456"))
     }
 
-    @Test("In a copy by SQL and by Swift, with any chunk size", arguments: ["set", "row"], ["500", "5000"])
+    @Test("In a copy by SQL and by Swift, with any chunk size", arguments: ["set", "row"], ["5", "50"])
     func copied(executor: String, rows: String) throws {
         try mapping("")
         let text = try failure("--mappings", "map.json", "--executor", executor, "--chunk-size", rows)
-        #expect(text.contains("Book with key 2345, value of pages: "), "\(text)")
+        #expect(text.contains("Book with key 23, value of pages: "), "\(text)")
     }
 
     @Test("With a filter, objects that it excludes do not fail", arguments: ["set", "row"])
     func filtered(executor: String) throws {
         try mapping(#", "where": "pages < 10""#)
         let text = try failure("--mappings", "map.json", "--executor", executor)
-        #expect(text.contains("Book with key 2500, value of copies: "), "\(text)")
+        #expect(text.contains("Book with key 25, value of copies: "), "\(text)")
     }
 
     @Test("If the elements of an object cannot be read, no attribute is named", arguments: ["set", "row"])

@@ -151,6 +151,37 @@ struct MappedInPlaceTests {
         #expect(try !FileLayer().exists(output))
     }
 
+    @Test("Where every object keeps its row, the pages of other entities stay as they are")
+    func leavesPages() throws {
+        let app = try RouteFolder()
+        let book = RouteFolder.entity("Book", "title", "notes")
+        try app.model("App", "App 1", book + RouteFolder.entity("User", "name"))
+        try app.model("App", "App 2", book + RouteFolder.entity("User", "fullName"))
+        try app.current("App", "App 2")
+        try app.write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "source": "Book", "destination": "Book" },
+              { "source": "User", "destination": "User", "attributes": { "fullName": "uppercase:($source.name)" } } ] }
+            """, to: "Maps/One.json")
+        let made = try app.run(
+            "generate", "App.xcdatamodeld", "--version", "App 1", "--rows", "20", "--rows-of", "Book=4000", "--output",
+            "App.sqlite")
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        try app.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
+        let store = URL(fileURLWithPath: app.folder.file("App.sqlite"))
+        let before = try Data(contentsOf: store)
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--no-snapshot")
+        let after = try Data(contentsOf: store)
+        #expect(try app.count("SELECT count(*) FROM ZUSER WHERE ZFULLNAME IS upper(ZFULLNAME)") == 20)
+        let size = 4096
+        let pages = min(before.count, after.count) / size
+        let changed = (0..<pages).count { page in
+            before[page * size..<(page + 1) * size] != after[page * size..<(page + 1) * size]
+        }
+        #expect(pages > 50 && changed > 0 && changed < pages / 5, "\(changed) of \(pages) pages")
+    }
+
     private func rows(of query: String) throws -> [[Value]] {
         try Connection(path: store, mode: .readOnly).rows(query)
     }

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryCommand
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
@@ -69,9 +70,11 @@ struct RouteFolder {
 
     /// Generates a store of a version, with the given number of rows of each entity.
     func generate(_ bundle: String, _ version: String, rows: Int = 4, as store: String = "App.sqlite") throws {
-        let made = try run(
-            "generate", "\(bundle).xcdatamodeld", "--version", version, "--rows", "\(rows)", "--output", store)
-        try #require(made.exitCode == 0, "\(made.diagnostics)")
+        let made = Captured.run([
+            "generate", folder.file("\(bundle).xcdatamodeld"), "--version", version, "--rows", "\(rows)", "--output",
+            folder.file(store),
+        ])
+        try #require(made.exitCode == .success, "\(made.diagnostics)")
     }
 
     func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }

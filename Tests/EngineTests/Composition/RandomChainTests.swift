@@ -2,15 +2,14 @@ import FerryBase
 import FerryModel
 import FerryPlan
 import FerryStore
-import Foundation
 import RandomModels
+import TestSupport
 import Testing
 
 @Suite("Random chains of lightweight changes")
 struct RandomChainTests {
     /// A few seeds in every run; many with `FERRY_SWEEP=1`.
-    static let seeds: Range<UInt64> =
-        ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<400 : 0..<16
+    static let seeds: Range<UInt64> = Sweep.isFull ? 0..<400 : 0..<16
 
     private static func models(_ seed: UInt64) -> [ManagedObjectModel] {
         var versions = RandomVersions(seed: seed)

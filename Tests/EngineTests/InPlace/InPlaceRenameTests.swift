@@ -8,7 +8,7 @@ import Testing
 @Suite("A rename in place")
 struct InPlaceRenameTests {
     /// As many rows as a large store has with `FERRY_SWEEP=1`.
-    private static let rows = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 2_000_000 : 20_000
+    private static let rows = Sweep.isFull ? 2_000_000 : 20_000
 
     @Test("writes as many pages in a large store as in a small one")
     func pages() throws {

@@ -7,7 +7,7 @@ import TestSupport
 
 /// One random change of a store, as a bad disk, a bug or another program may make it.
 struct RandomChange {
-    enum Kind: String, CaseIterable {
+    enum Kind: CaseIterable {
         /// A bit of a cell: of an entity's table, of a join table, of an index, of Core Data's own tables, of the schema.
         case rowBit, joinBit, indexBit, metadataBit, catalogBit
         /// A changed value, a deleted or duplicated row, a link, a row of Core Data's own tables, an object of the

@@ -12,7 +12,7 @@ struct BudgetTests {
 
     /// The kinds with a piece of work that no other kind has; the sweep tries all of them.
     private static let differing: [Scenario.Kind] =
-        ProcessInfo.processInfo.environment["FERRY_SWEEP"] != nil
+        Sweep.stride != nil
         ? kinds
         : [
             .copy, .mixedToOutput, .inPlace, .inPlaceToOutput, .staged, .mappedInFolder, .keptBesidePolicy,

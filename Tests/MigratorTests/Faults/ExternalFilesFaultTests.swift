@@ -93,9 +93,9 @@ struct ExternalFilesFaultTests {
             count.names[max(0, index - 2)...index].contains { $0.contains("_EXTERNAL_DATA/") }
         }
         #expect(operations.count > 20)
-        // The three kinds start at different operations; `FERRY_SWEEP` tries each operation.
-        let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 31 : 1
-        let start = step == 1 ? 0 : 9 * (Fault.allCases.firstIndex(of: fault) ?? 0) + kind
+        // The three kinds start at different operations; a sweep tries each operation.
+        let step = Sweep.stride ?? 31
+        let start = (9 * (Fault.allCases.firstIndex(of: fault) ?? 0) + kind) % step
         for index in stride(from: start, to: operations.count, by: step) {
             let (stage, operation) = (try make(), operations[index] + 1)
             let disk = try SimulatedDisk(stage.folder)

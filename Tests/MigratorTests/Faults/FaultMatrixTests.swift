@@ -9,8 +9,6 @@ import Testing
 /// repeated command gives the same result as an undisturbed run.
 @Suite("Faults in a whole run")
 struct FaultMatrixTests {
-    /// `FERRY_SWEEP=1` tries every operation in every form of the store, `FERRY_SWEEP=7` every seventh.
-    private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
     /// `FERRY_SWEEP_KINDS=copy,mixed` tries only these kinds.
     private static let kinds = ProcessInfo.processInfo.environment["FERRY_SWEEP_KINDS"].map { names in
         names.split(separator: ",").compactMap { Scenario.Kind(rawValue: String($0)) }
@@ -25,12 +23,14 @@ struct FaultMatrixTests {
         case tornPowerCut
     }
 
-    /// Returns the operations for every kind of run; the sweep tries each operation, the suite a few of them.
+    /// Returns a few operations of every kind of run.
+    ///
+    /// `FERRY_SWEEP=1` tries every operation in every form of the store, `FERRY_SWEEP=7` every seventh.
     private static func operations(_ count: Int, _ kind: Scenario.Kind, _ fault: Fault) -> [Int] {
         let tries = fault == .failure ? 3 : 4
         // Each kind starts at another operation, so that together the kinds cover all parts of a run.
         let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 3
-        if let sweep, sweep > 0 { return Array(stride(from: 1 + start % sweep, through: count, by: sweep)) }
+        if let sweep = Sweep.stride { return Array(stride(from: 1 + start % sweep, through: count, by: sweep)) }
         return Array(stride(from: min(start, count), through: count, by: max(1, count / tries)))
     }
 
@@ -39,7 +39,7 @@ struct FaultMatrixTests {
         arguments: kinds ?? Scenario.Kind.allCases, Fault.allCases)
     func resumes(_ kind: Scenario.Kind, _ fault: Fault) throws {
         let first: TinyStore.Form = kind == .inPlace ? .closedLog : .plain
-        for form in Self.sweep != nil ? TinyStore.Form.allCases : [fault == .failure ? first : .filledLog] {
+        for form in Sweep.stride != nil ? TinyStore.Form.allCases : [fault == .failure ? first : .filledLog] {
             try resumes(kind, fault, form)
         }
     }

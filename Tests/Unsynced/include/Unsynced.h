@@ -1,0 +1,1 @@
+// The target has no interface: linking it is enough.
