@@ -10,7 +10,7 @@ import Testing
 @Suite("The statements of plans for real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct ListedStatementsTests {
     @Test(
-        "are the statements that change data, one by one", arguments: StoreFamily.all,
+        "are the statements that change data, one by one", arguments: StoreFamily.some,
         [ExecutorChoice.automatic, .row])
     func areThoseOfTheRun(_ family: StoreFamily, _ executor: ExecutorChoice) throws {
         let files = try family.copied()

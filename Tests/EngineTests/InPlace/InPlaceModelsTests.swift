@@ -21,13 +21,16 @@ struct InPlaceModelsTests {
     /// Copies take most of the time: each pair runs in place, with the checks before COMMIT, and one in so many pairs
     /// is also copied.
     static let copiedEvery = 12
+    /// The sweep runs every pair.
+    static let runEvery = Sweep.isFull ? 1 : 4
 
     @Test("Each inferable pair has the same result in place and copied")
     func neighbours() throws {
         var (done, copies, mandatory) = (0, [String](), [String]())
         for family in Self.families {
             let catalog = ModelCatalog(versions: try FixtureModels.sources(below: family))
-            for (old, new) in zip(catalog.versions, catalog.versions.dropFirst()) where old.hashes != new.hashes {
+            for (place, (old, new)) in zip(catalog.versions, catalog.versions.dropFirst()).enumerated()
+            where old.hashes != new.hashes && place % Self.runEvery == Self.runEvery - 1 {
                 let name = "\(family): \(old.name) to \(new.name)"
                 let plan = Planner(
                     catalog: ModelCatalog(versions: [named(old, "Model"), named(new, "Model 2")]), mappingModels: []
@@ -57,12 +60,14 @@ struct InPlaceModelsTests {
             }
         }
         // A pair whose identifiers say that it leads backwards is refused.
-        #expect(done >= 285)
-        #expect(copies == ["models-only/sync-testmodels: 422ManyToMany to 422OneToMany"])
+        #expect(done >= (Sweep.isFull ? 285 : 50))
+        let knownCopies = ["models-only/sync-testmodels: 422ManyToMany to 422OneToMany"]
+        let knownMandatory = [
+            "models-only/openemu: OEDatabase 1.3 to OEDatabase", "practical-core-data: Chapter9 5 to Chapter9",
+        ]
+        #expect(Sweep.isFull ? copies == knownCopies : copies.allSatisfy(knownCopies.contains), "\(copies)")
         #expect(
-            mandatory == [
-                "models-only/openemu: OEDatabase 1.3 to OEDatabase", "practical-core-data: Chapter9 5 to Chapter9",
-            ])
+            Sweep.isFull ? mandatory == knownMandatory : mandatory.allSatisfy(knownMandatory.contains), "\(mandatory)")
     }
 
     private func named(_ version: ModelVersion, _ name: String) -> ModelVersion {
