@@ -9,18 +9,21 @@ let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "Memb
 /// It sets flags that SwiftPM refuses in a dependency, so a plain build has none (docs/decisions/building.md).
 let build = Context.environment["FERRY_BUILD"]
 
-/// The rooms that handle no row: their code runs once, or once for each entity.
-let roomsWithoutRows: Set<String> = ["FerryMapping", "FerryPlan", "Ferry", "FerryCommand"]
+/// The rooms whose code runs once in a migration, and those whose code runs once for each entity; that of the others runs
+/// for each row.
+let roomsOfOnce: Set<String> = ["FerryMapping", "Ferry", "FerryCommand"]
+let roomsOfEntities: Set<String> = ["FerryModel", "FerryPlan"]
 
 func optimization(of room: String) -> [SwiftSetting] {
-    switch (build, roomsWithoutRows.contains(room)) {
+    let handlesRows = !roomsOfOnce.contains(room) && !roomsOfEntities.contains(room)
+    switch build {
     // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
-    case ("program", true) where room == "FerryPlan": [.unsafeFlags(["-Osize"])]
-    case ("program", true): [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
-    case ("demo", true): [.unsafeFlags(["-Onone"])]
+    case "program" where roomsOfOnce.contains(room):
+        return [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
+    case "demo" where !handlesRows: return [.unsafeFlags(["-Onone"])]
     // In a debug build, which keeps all assertions.
-    case ("tests", false): [.unsafeFlags(["-O"])]
-    default: []
+    case "tests" where handlesRows: return [.unsafeFlags(["-O"])]
+    default: return []
     }
 }
 
