@@ -8,6 +8,7 @@ let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "Memb
 ///
 /// It sets flags that SwiftPM refuses in a dependency, so a plain build has none (docs/decisions/building.md).
 let build = Context.environment["FERRY_BUILD"]
+precondition([nil, "program", "demo", "tests"].contains(build), "FERRY_BUILD is program, demo or tests.")
 
 /// The rooms whose code runs once in a migration, and those whose code runs once for each entity; that of the others runs
 /// for each row.
