@@ -118,7 +118,7 @@ let package = Package(
         .target(name: "Unsynced", dependencies: ["CSQLite", "CSystem"], path: "Tests/Unsynced"),
         .target(
             name: "TestSupport",
-            dependencies: ["Unsynced", "FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
+            dependencies: ["Unsynced", "FerryBase", "FerrySQLite", "FerryModel", "FerryStore", "Ferry"],
             path: "Tests/TestSupport", swiftSettings: house),
         // Random models and mappings, for tests and benchmarks.
         .target(

@@ -21,11 +21,22 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     public struct Difference: Sendable, Hashable, Codable {
         public var check: VerificationCheck
         public var entity: String?
+        /// The property of the source whose values or links are missing; nil for other checks.
+        public var property: String?
         public var count: Int64
         public var example: String?
 
-        package init(check: VerificationCheck, entity: String?, count: Int64, example: String?) {
-            (self.check, self.entity, self.count, self.example) = (check, entity, count, example)
+        package init(
+            check: VerificationCheck, entity: String?, property: String? = nil, count: Int64, example: String?
+        ) {
+            (self.check, self.entity, self.property) = (check, entity, property)
+            (self.count, self.example) = (count, example)
+        }
+
+        /// The check with what it found in words: `links of Post.author (3)`.
+        package var title: String {
+            let subject = entity.map { " of \($0)\(property.map { "." + $0 } ?? "")" } ?? ""
+            return "\(check)\(subject) (\(count))"
         }
     }
 }
@@ -78,10 +89,12 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     public static let relationships = Self(rawValue: "relationships")
     /// Every link of the source whose objects both live on is there, or was told as a loss.
     public static let links = Self(rawValue: "links")
+    /// Every value of the source that no rule copies was told as a loss, or as computed anew.
+    public static let values = Self(rawValue: "values")
 
     public static let all: [Self] = [
         schema, metadata, header, integrity, indexes, keys, counts, entityNumbers, references, constraints,
         derivedAttributes, rTrees, externalFiles, externalContents, sharedFiles, carriedObjects, rows, relationships,
-        links,
+        links, values,
     ]
 }

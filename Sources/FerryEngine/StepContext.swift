@@ -163,7 +163,7 @@ package struct EngineOptions: Sendable {
     /// Damage that a scan of this run has found in the source; nil if no scan ran.
     package var sourceDamage: [StoreDamage]?
     /// The links that the report says the step loses; nil for a step that does not begin with the store's version.
-    package var toldLinks: [ToldLinks]?
+    package var toldLosses: [ToldLoss]?
 
     /// Shares of the memory limit, bounded by the budget's least and most limits.
     package var memory: MemoryBudget {

@@ -13,6 +13,8 @@ package struct MigrationPlan: Sendable {
     package var warnings: [FerryWarning] = []
     package var explanation = ChainExplanation()
     package var losses: [ChainLoss] = []
+    /// The properties of the store whose values are computed anew.
+    package var transformed: [StoredProperty] = []
     /// Places in the chain, from 0, of the steps that cannot be planned and are missing in ``steps``.
     package var refusedSteps: [Int] = []
     /// The step that reads the store; nil if there is none, or it is refused, so that later steps read unknown stores.

@@ -75,7 +75,7 @@ package struct ModelDistances {
 
     /// Lets a mapping model say what continues the properties of a model in another one.
     mutating func add(_ step: ResolvedStep, from source: Int, to destination: Int) {
-        let flow = PropertyFlow(step)
+        let carriers = StepCarriers(step)
         let (old, new) = (models[source], models[destination])
         var continuations: [Int32: [Int32]] = [:]
         for owner in old.sortedEntityNames {
@@ -84,10 +84,10 @@ package struct ModelDistances {
                 guard let number = numbers["\(owner).\(name)"] else { continue }
                 var found: Set<Int32> = []
                 for member in old.family(of: owner) {
-                    for leaf in LossTrace.stored(of: member, in: old) where leaf == name || leaf.hasPrefix(name + ".") {
+                    for leaf in old.storedProperties(of: member) where leaf == name || leaf.hasPrefix(name + ".") {
                         let property = StoredProperty(entity: member, property: leaf)
-                        if flow.isHandledByPolicy(property) { found.insert(-1) }
-                        for next in flow.continuations(of: property) {
+                        if carriers.policy(of: property) != nil { found.insert(-1) }
+                        for next in carriers.continuations(of: property) {
                             if let number = self.number(of: next, in: new) { found.insert(number) }
                         }
                     }

@@ -111,10 +111,9 @@ package struct Planner: Sendable {
                 plan.refusals += problems
             }
             if plan.steps.count == edges.count {
-                plan.losses = ChainLosses(
-                    steps: plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()), rows: rows,
-                    areEstimated: areRowsEstimated
-                ).all()
+                let ledger = Ledger(plan.steps.map(\.resolved), versions: Array(plan.chain.dropFirst()))
+                plan.losses = ledger.losses(of: rows, areEstimated: areRowsEstimated)
+                plan.transformed = ledger.transformed()
             }
             plan.warnings =
                 try inputWarnings + MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)

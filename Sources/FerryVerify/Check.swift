@@ -6,13 +6,15 @@ extension VerificationSummary {
     }
 
     /// Adds to the difference of the same check and entity, which keeps its first example.
-    mutating func add(check: String, entity: String?, count: Int64, example: String?) {
+    mutating func add(check: String, entity: String?, property: String? = nil, count: Int64, example: String?) {
         guard count > 0 else { return }
         let check = VerificationCheck(rawValue: check)
-        if let index = differences.firstIndex(where: { $0.check == check && $0.entity == entity }) {
+        if let index = differences.firstIndex(where: {
+            $0.check == check && $0.entity == entity && $0.property == property
+        }) {
             differences[index].count += count
         } else {
-            differences.append(Difference(check: check, entity: entity, count: count, example: example))
+            differences.append(Difference(check: check, entity: entity, property: property, count: count, example: example))
         }
     }
 }
@@ -90,5 +92,6 @@ let allChecks: [any Check.Type] = [
     RowsCheck.self,
     RelationshipsCheck.self,
     LinksCheck.self,
+    ValuesCheck.self,
     MetadataCheck.self,
 ]

@@ -35,7 +35,7 @@ package struct Verification: Sendable {
     /// Per mille of the rows with kept or new keys that are compared cell by cell; all rows are counted.
     package var sampledPerMille: Int64 = 1_000
     /// The links that the migration says it loses; nil if that is not known: then links are not counted.
-    package var told: [ToldLinks]?
+    package var told: [ToldLoss]?
     /// Names of source objects that no model explains and that the migration drops.
     package var dropping: Set<String> = []
     /// Whether the migration drops values with missing external files, if the newer version needs their contents.

@@ -195,8 +195,10 @@ final class VerificationContext {
 
     // MARK: Reporting
 
-    func report(_ check: any Check.Type, entity: String?, count: Int64 = 1, example: String?) {
-        report.add(check: check.name, entity: entity, count: count, example: example)
+    func report(
+        _ check: any Check.Type, entity: String?, property: String? = nil, count: Int64 = 1, example: String?
+    ) {
+        report.add(check: check.name, entity: entity, property: property, count: count, example: example)
     }
 
     /// Runs a unit that commits and stops by ``VerificationProgress/pause(in:_:)``, if it can be resumed.

@@ -87,7 +87,7 @@ struct Case: CustomTestStringConvertible {
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now,
             policies: report.policies)
-        verification.told = ToldLinks.of(run.step.resolved, reported: nil)
+        verification.told = ToldLoss.of(run.step.resolved, reported: nil)
         verification.subject = .copied(keeping: run.step.keptPart?.roots ?? [])
         let found = try verification.run()
         try run.finish()

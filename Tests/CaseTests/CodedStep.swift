@@ -50,7 +50,7 @@ enum CodedStep {
         var verification = Verification(
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0)
-        verification.told = ToldLinks.of(run.step.resolved, reported: nil)
+        verification.told = ToldLoss.of(run.step.resolved, reported: nil)
         let differences = try verification.run().differences
         #expect(differences.isEmpty, "\(differences)")
         try run.finish()

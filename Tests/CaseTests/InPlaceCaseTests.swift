@@ -20,7 +20,7 @@ struct InPlaceCaseTests {
     }
 
     private static func configuration(_ output: String?, _ executor: ExecutorChoice) -> Configuration {
-        Configuration {
+        Configuration.allowingLosses {
             $0.target = "Model 2"
             $0.output = output.map { URL(fileURLWithPath: $0) }
             $0.executor = executor

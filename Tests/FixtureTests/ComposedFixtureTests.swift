@@ -69,7 +69,7 @@ struct ComposedFixtureTests {
         var dumps: [String] = []
         for composes in [true, false] {
             let output = family.folder.file("composes-\(composes).sqlite")
-            var configuration = Configuration {
+            var configuration = Configuration.allowingLosses {
                 $0.target = chain.target
                 $0.output = URL(fileURLWithPath: output)
                 $0.composes = composes
@@ -92,7 +92,7 @@ struct ComposedFixtureTests {
         let output = family.folder.file("New.sqlite")
         let catalog = try ModelCatalog(paths: [family.folder.file("zmessaging.xcdatamodeld")])
         let target = try #require(catalog.currentVersion())
-        var configuration = Configuration { $0.output = URL(fileURLWithPath: output) }
+        var configuration = Configuration.allowingLosses { $0.output = URL(fileURLWithPath: output) }
         configuration.chain = .versions(catalog.names(to: target))
         configuration.joinTables = StoreLayout.saidJoins(of: target.model)
         let report = try migrator.migrate(configuration)

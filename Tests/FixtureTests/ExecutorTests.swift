@@ -48,7 +48,7 @@ struct ExecutorTests {
                 let family = try Family(chain.family)
                 let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)
                 let report = try migrator.migrate(
-                    Configuration {
+                    Configuration.allowingLosses {
                         $0.target = chain.target
                         $0.chunkSize = chunkSize
                         $0.executor = executor

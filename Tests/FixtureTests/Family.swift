@@ -43,7 +43,7 @@ struct Family {
     ) throws -> MigrationReport {
         let migrator = try migrator(store, models: models, mappings: mappings, policies: policies)
         let report = try migrator.migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = target
                 $0.chunkSize = chunkSize
             })

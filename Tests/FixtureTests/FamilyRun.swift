@@ -95,7 +95,7 @@ final class FamilyRun {
             try FileManager.default.removeItem(atPath: work + suffix)
         }
         try Fixtures.copyStore(from: store.path, to: work)
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = catalog.displayName(of: target)
             $0.takesSnapshot = false
         }

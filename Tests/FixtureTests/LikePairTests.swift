@@ -105,7 +105,7 @@ struct LikePairTests {
                 try FileManager.default.removeItem(atPath: work + suffix)
             }
             try Fixtures.copyStore(from: paths[old], to: work)
-            var configuration = try Configuration {
+            var configuration = try Configuration.allowingLosses {
                 $0.target = catalog.displayName(of: try version(of: new))
                 $0.executor = executor
                 $0.verify = .quick

@@ -24,7 +24,7 @@ struct ListedStatementsTests {
             let migrator = try Migrator(
                 store: files.url(name), models: family.models.map { .url(files.url($0)) },
                 mappings: family.mappings.map { files.url($0) })
-            var configuration = Configuration {
+            var configuration = Configuration.allowingLosses {
                 $0.target = catalog.displayName(of: target)
                 $0.takesSnapshot = false
             }

@@ -28,7 +28,7 @@ struct PlanPromiseTests {
         for target in subject.targets {
             for losses in all {
                 let store = try Fixtures.copyStore(from: subject.store.path, to: folder.file("work.sqlite"))
-                var configuration = Configuration {
+                var configuration = Configuration.allowingLosses {
                     $0.target = target
                     $0.takesSnapshot = false
                 }

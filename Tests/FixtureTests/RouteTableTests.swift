@@ -90,7 +90,7 @@ private final class RouteStage {
             try FileManager.default.removeItem(atPath: work + suffix)
         }
         try Fixtures.copyStore(from: Fixtures.path(store), to: work)
-        var configuration = Configuration { $0.target = target }
+        var configuration = Configuration.allowingLosses { $0.target = target }
         configuration.chain = chain
         configuration.ignoresMappingsBeside = true
         return try Migrator(

@@ -44,7 +44,7 @@ struct StoreModelPairTests {
             let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("ref") }
             let migrator = try Migrator(
                 store: URL(fileURLWithPath: work), models: [.store(URL(fileURLWithPath: paths[new]))])
-            let configuration = Configuration {
+            let configuration = Configuration.allowingLosses {
                 $0.executor = executor
                 $0.verify = .full
                 $0.takesSnapshot = false

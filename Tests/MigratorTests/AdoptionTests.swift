@@ -47,7 +47,7 @@ struct AdoptionTests {
     private func leave(_ sql: String) throws { try Connection(path: store, mode: .readWrite).execute(sql) }
 
     private func configuration(_ place: String, losses: Configuration.Losses = .refuse) -> Configuration {
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.losses = losses
             $0.adopts = true
@@ -108,13 +108,13 @@ struct AdoptionTests {
         try leave(Self.columns + join + "; INSERT INTO \(name) VALUES (1, 1), (1, 2);")
         let error = #expect(throws: FerryError.self) {
             try migrator().migrate(
-                Configuration {
+                Configuration.allowingLosses {
                     $0.target = "App 2"
                     $0.losses = .refuse
                 })
         }
         #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts = true") == true)
-        let losses = try migrator().plan(Configuration { $0.target = "App 2" }).losses
+        let losses = try migrator().plan(Configuration.allowingLosses { $0.target = "App 2" }).losses
         let names = Set(losses.map(\.name))
         #expect(names.isSuperset(of: ["Record.metrics", "Record.count", "Record.group"]), "\(names)")
         #expect(!names.isDisjoint(with: ["Record.presets", "Preset.records"]), "\(names)")

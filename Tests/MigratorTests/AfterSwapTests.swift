@@ -28,7 +28,7 @@ struct AfterSwapTests {
         let content =
             what == "text" ? Array("no log".utf8) : Array("{\"x\":\"".utf8) + [UInt8](repeating: 97, count: 17 << 20)
         try FileLayer().replace(log, with: content)
-        let report = try migrator.migrate()
+        let report = try migrator.migrate(.allowingLosses())
         #expect(report.outcome == .migrated && report.to == "App 3")
         let warning = report.warnings.first { $0.code == .logReplaced }
         #expect(warning?.subject.path == log && warning?.message.contains(log + ".unreadable") == true)
@@ -36,7 +36,7 @@ struct AfterSwapTests {
         #expect(try !FileLayer().exists(store + ".ferry"))
         // The new log is readable.
         #expect(try StoreFiles(URL(fileURLWithPath: store)).status().state == .finished)
-        #expect(try migrator.migrate().outcome == .upToDate)
+        #expect(try migrator.migrate(.allowingLosses()).outcome == .upToDate)
         withExtendedLifetime(folder) {}
     }
 
@@ -50,7 +50,7 @@ struct AfterSwapTests {
             try files.replace(path + "/x", with: [1])
         }
         for _ in 0..<2 {
-            let report = try migrator.migrate()
+            let report = try migrator.migrate(.allowingLosses())
             #expect(report.outcome == .migrated && report.to == "App 3")
             #expect(report.warnings.contains { $0.code == .cleanUpFailed }, "\(report.warnings)")
             #expect(try files.exists(store + ".ferry/run.json"))
@@ -58,10 +58,10 @@ struct AfterSwapTests {
             #expect(try connection.integer("SELECT count(ZHEADING) FROM ZBOOK") ?? 0 > 0)
         }
         try files.removeTree(log)
-        let report = try migrator.migrate()
+        let report = try migrator.migrate(.allowingLosses())
         #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .cleanUpFailed })
         #expect(try !files.exists(store + ".ferry"))
-        #expect(try migrator.migrate().outcome == .upToDate)
+        #expect(try migrator.migrate(.allowingLosses()).outcome == .upToDate)
         withExtendedLifetime(folder) {}
     }
 
@@ -69,7 +69,7 @@ struct AfterSwapTests {
     func changedOutput() throws {
         let (small, files) = (try SmallMigration(), FileLayer())
         let output = small.folder.file("New.sqlite")
-        var configuration = Configuration { $0.output = URL(fileURLWithPath: output) }
+        var configuration = Configuration.allowingLosses { $0.output = URL(fileURLWithPath: output) }
         for path in [Self.log(of: output), Self.log(of: output) + ".unreadable"] {
             try files.createDirectory(path)
             try files.replace(path + "/x", with: [1])

@@ -28,7 +28,7 @@ struct AppObjectsOfChangedTablesTests {
     private func execute(_ sql: String) throws { try Connection(path: store, mode: .readWrite).execute(sql) }
 
     private func configuration(_ executor: ExecutorChoice) -> Configuration {
-        Configuration {
+        Configuration.allowingLosses {
             $0.target = "App 2"
             $0.executor = executor
             $0.takesSnapshot = false

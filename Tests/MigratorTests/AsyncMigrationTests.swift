@@ -8,7 +8,7 @@ import Testing
 struct AsyncMigrationTests {
     private let small: SmallMigration
     private let migrator: Migrator
-    private let byRows = Configuration {
+    private let byRows = Configuration.allowingLosses {
         $0.chunkSize = .rows(5)
         $0.executor = .set
         $0.takesSnapshot = false
@@ -112,7 +112,7 @@ struct AsyncMigrationTests {
     @Test("A cancelled task stops each of these calls")
     func cancelsOtherCalls() async throws {
         let files = StoreFiles(URL(fileURLWithPath: small.store))
-        _ = try await migrator.migrate(Configuration { $0.chunkSize = .rows(5) })
+        _ = try await migrator.migrate(Configuration.allowingLosses { $0.chunkSize = .rows(5) })
         let migrated = try StoreBytes(small.store)
         let verifier = try Verifier(
             store: URL(fileURLWithPath: small.store),
@@ -153,7 +153,7 @@ struct AsyncMigrationTests {
         let all = Locked<[MigrationEvent]>([])
         let damaged = "UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"
         let (store, other) = (try DamagedStore(.copy, damage: [damaged]), try DamagedStore(.copy, damage: [damaged]))
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.chunkSize = .rows(1)
             $0.takesSnapshot = false
@@ -230,7 +230,7 @@ struct AsyncMigrationTests {
 
     @Test("A loop and a call throw the error of a run")
     func throwsErrors() async throws {
-        let wrong = Configuration { $0.target = "No such version" }
+        let wrong = Configuration.allowingLosses { $0.target = "No such version" }
         await #expect(throws: FerryError.self) { for try await _ in migrator.run(wrong) {} }
         await #expect(throws: FerryError.self) { try await migrator.migrate(wrong) }
     }
@@ -238,7 +238,7 @@ struct AsyncMigrationTests {
     @Test("Each progress event after preflight has a fraction of the whole, which ends at 1")
     func fractions() async throws {
         let (updates, progress) = (Locked<[ProgressUpdate]>([]), Progress(totalUnitCount: 1))
-        _ = try await migrator.migrate(Configuration { $0.chunkSize = .rows(20) }, progress: progress) { event in
+        _ = try await migrator.migrate(Configuration.allowingLosses { $0.chunkSize = .rows(20) }, progress: progress) { event in
             if case .progress(let update) = event { updates.withLock { $0.append(update) } }
         }
         #expect(progress.fractionCompleted == 1)

@@ -69,7 +69,7 @@ func besideStore(
 extension Configuration {
     /// To the second version without a snapshot, with equal results of equal runs.
     static func toSecond(_ output: URL?, _ executor: ExecutorChoice = .automatic) -> Configuration {
-        Configuration {
+        Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = output
             $0.executor = executor

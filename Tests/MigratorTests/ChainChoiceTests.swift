@@ -12,7 +12,7 @@ struct ChainChoiceTests {
     @Test("A list of versions leads to its last version, past the versions that it leaves out")
     func versions() throws {
         let mixed = try MixedMigration()
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.chain = .versions(["App 1", "App 2", "App 3", "App 5"])
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.chain == ["App 1", "App 2", "App 3", "App 5"])
@@ -31,7 +31,7 @@ struct ChainChoiceTests {
     func closure() throws {
         let mixed = try MixedMigration()
         let asked = Locked<[VersionQuestion]>([])
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.chain = .next { question in
             asked.withLock { $0.append(question) }
             return question.version == "App 1" ? "App 2" : nil
@@ -44,12 +44,12 @@ struct ChainChoiceTests {
     @Test("A downgrade is refused unless allowed; then it is in place, verified, and lists the losses")
     func downgrade() throws {
         let mixed = try MixedMigration()
-        _ = try mixed.migrator().migrate()
+        _ = try mixed.migrator().migrate(.allowingLosses())
         let refused = #expect(throws: FerryError.self) {
-            try mixed.migrator().migrate(Configuration { $0.target = "App 4" })
+            try mixed.migrator().migrate(Configuration.allowingLosses { $0.target = "App 4" })
         }
         #expect(refused?.code == .backward && refused?.remedy.description.contains("allowsDowngrade = true") == true)
-        var configuration = Configuration { $0.target = "App 4" }
+        var configuration = Configuration.allowingLosses { $0.target = "App 4" }
         configuration.allowsDowngrade = true
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
@@ -67,7 +67,7 @@ struct ChainChoiceTests {
 
     @Test("Without inference a chain needs a mapping model for each step")
     func noInference() throws {
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.infersMappings = false
         let mixed = try MixedMigration()
         let refusal = try #require(try mixed.migrator().plan(configuration).refusals.first)

@@ -47,7 +47,7 @@ struct ComparisonsTests {
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: [URL(fileURLWithPath: folder.file("Map.json"))])
         return try migrator.plan(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.allowsQuadratic = allows
             }, checksRows: true)

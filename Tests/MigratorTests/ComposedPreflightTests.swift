@@ -33,7 +33,7 @@ struct ComposedPreflightTests {
         try store.execute(rows)
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "Model 3"
             $0.composes = composes
         }

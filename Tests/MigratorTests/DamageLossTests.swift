@@ -1,3 +1,4 @@
+import TestSupport
 import Ferry
 import FerryBase
 import FerrySQLite
@@ -11,7 +12,7 @@ struct DamageLossTests {
     private static let untitled = "UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 1"
 
     private func configuration(_ stage: DamagedStore) -> Configuration {
-        Configuration {
+        Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = stage.way == .inPlaceOutput ? URL(fileURLWithPath: stage.result) : nil
             $0.executor = stage.way.executor
@@ -36,19 +37,6 @@ struct DamageLossTests {
         let report = try stage.migrate(.drop)
         #expect(told(report.losses) == expected)
         #expect(try stage.rows("SELECT count(*) FROM ZBOOK") == [[.integer(2)]])
-    }
-
-    @Test("Losses by damage are refused like other losses, unless allowed")
-    func refused() throws {
-        let stage = try DamagedStore(.copy, damage: [Self.untitled])
-        var configuration = configuration(stage)
-        configuration.losses = .refusePossible
-        let before = try FileLayer().read(stage.store)
-        let error = #expect(throws: FerryError.self) { try stage.migrator().migrate(configuration) }
-        #expect(error?.code == .lossRefused && error?.remedy.description.contains("allowedLosses = [\"Book\"]") == true)
-        #expect(try FileLayer().read(stage.store) == before)
-        configuration.allowedLosses = ["Book"]
-        #expect(try stage.migrator().migrate(configuration).losses.count == 1)
     }
 
     @Test("Kept damage is no loss", arguments: [DamagedStore.Way.inPlace])

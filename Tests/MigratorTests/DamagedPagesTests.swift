@@ -25,7 +25,7 @@ struct DamagedPagesTests {
         try hideRows(of: "ZBOOK", in: small.store)
         for damaged in [DamagedRows.refuse, .keep] {
             let error = try refusal(small.store) {
-                _ = try small.migrator().migrate(Configuration { $0.damaged = damaged })
+                _ = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = damaged })
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
             #expect(
@@ -42,7 +42,7 @@ struct DamagedPagesTests {
         for damaged in [DamagedRows.refuse, .drop] {
             let error = try refusal(small.store) {
                 _ = try small.migrator().migrate(
-                    Configuration {
+                    Configuration.allowingLosses {
                         $0.takesSnapshot = takesSnapshot
                         $0.damaged = damaged
                     })
@@ -57,7 +57,7 @@ struct DamagedPagesTests {
     func droppedFromCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        let report = try small.migrator().migrate(Configuration { $0.damaged = .drop })
+        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = .drop })
         #expect(report.outcome == .migrated)
         #expect(report.warnings.contains { $0.message.contains("left out") }, "\(report.warnings)")
         let store = try Connection(path: small.store, mode: .readWrite)
@@ -70,7 +70,7 @@ struct DamagedPagesTests {
     func keptInPlace() throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        let report = try small.migrator().migrate(Configuration { $0.damaged = .keep })
+        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = .keep })
         #expect(report.outcome == .migrated)
         #expect(report.warnings.contains { $0.code == .damagedPages }, "\(report.warnings)")
     }
@@ -87,7 +87,7 @@ struct DamagedPagesTests {
             try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 64))
             try file.close()
             for damaged in [DamagedRows.refuse, .keep, .drop] {
-                let error = try refusal(store) { _ = try migrator.migrate(Configuration { $0.damaged = damaged }) }
+                let error = try refusal(store) { _ = try migrator.migrate(Configuration.allowingLosses { $0.damaged = damaged }) }
                 #expect(error.code == .storeDamaged && error.remedy.description.contains(".recover"), "\(error)")
             }
             #expect(throws: FerryError.self) { _ = try migrator.plan(checksRows: true) }
@@ -112,7 +112,7 @@ struct DamagedPagesTests {
             let calls: [() throws -> Void] = [
                 { _ = try migrator.plan() }, { _ = try migrator.plan(checksRows: true) },
                 { _ = try migrator.identify() },
-                { _ = try migrator.migrate(Configuration { $0.takesSnapshot = false }) },
+                { _ = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false }) },
             ]
             for (number, call) in calls.enumerated() {
                 try bytes.write(to: URL(fileURLWithPath: store))
@@ -158,7 +158,7 @@ struct DamagedPagesTests {
     func isMarked() throws {
         let small = try SmallMigration()
         let checks = Locked(0)
-        var configuration = Configuration { $0.budget = .nanoseconds(1) }
+        var configuration = Configuration.allowingLosses { $0.budget = .nanoseconds(1) }
         configuration.thresholds.leastMarkedSeconds = 0
         configuration.trace = { event in
             if event.text == "-- quick_check of main of \(small.store)" { checks.withLock { $0 += 1 } }
@@ -175,7 +175,7 @@ struct DamagedPagesTests {
     @Test("Pages are read again after another program has written")
     func isMarkedForOneState() throws {
         let small = try SmallMigration()
-        var configuration = Configuration { $0.budget = .nanoseconds(1) }
+        var configuration = Configuration.allowingLosses { $0.budget = .nanoseconds(1) }
         configuration.thresholds.leastMarkedSeconds = 0
         #expect(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         try hideRows(of: "ZBOOK", in: small.store)
@@ -188,14 +188,14 @@ struct DamagedPagesTests {
     func isExempt() throws {
         let migration = try InferredMigration()
         _ = try migration.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.takesSnapshot = false
             })
         try Connection(path: migration.store, mode: .readWrite)
             .execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         let checks = Locked(0)
-        var configuration = Configuration { $0.takesSnapshot = false }
+        var configuration = Configuration.allowingLosses { $0.takesSnapshot = false }
         configuration.trace = { event in
             if event.text.contains("quick_check") { checks.withLock { $0 += 1 } }
         }

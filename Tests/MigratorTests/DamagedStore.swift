@@ -152,7 +152,7 @@ struct DamagedStore {
     @discardableResult
     func migrate(_ damaged: DamagedRows = .refuse, dropping: [String] = []) throws -> MigrationReport {
         let report = try migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.output = way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil
                 $0.executor = way.executor

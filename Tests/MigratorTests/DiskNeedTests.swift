@@ -41,7 +41,7 @@ struct DiskNeedTests {
     }
 
     private var configuration: Configuration {
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.takesSnapshot = false
         return configuration
     }

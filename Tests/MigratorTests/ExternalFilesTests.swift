@@ -72,7 +72,7 @@ struct ExternalFilesTests {
         #expect(
             try store.rows("SELECT count(*) FROM pragma_table_info('ZCOVER') WHERE name = 'ZBACK'") == [[.integer(0)]])
         let report = try store.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.verify = .none
                 $0.takesSnapshot = false
@@ -86,7 +86,7 @@ struct ExternalFilesTests {
         let store = try store(way, later: Self.inline)
         let output = store.folder.file("New.sqlite")
         let report = try store.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.output = URL(fileURLWithPath: output)
                 $0.executor = way.executor
@@ -97,7 +97,7 @@ struct ExternalFilesTests {
         let other = try self.store(way, later: DamagedStore.later)
         let second = other.folder.file("New.sqlite")
         _ = try other.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.output = URL(fileURLWithPath: second)
                 $0.executor = way.executor
@@ -115,7 +115,7 @@ struct ExternalFilesTests {
         let folders = [output, store.store].map { FileLayer.parent(of: ExternalData.folder(forStore: $0)) }
         try FileManager.default.createSymbolicLink(atPath: folders[0], withDestinationPath: folders[1])
         let report = try store.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.output = URL(fileURLWithPath: output)
                 $0.executor = way.executor
@@ -194,7 +194,7 @@ struct ExternalFilesTests {
     func rollback(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let original = try DatabaseDump.text(store.store)
-        _ = try store.migrator().migrate(Configuration { $0.target = "App 2" })
+        _ = try store.migrator().migrate(Configuration.allowingLosses { $0.target = "App 2" })
         #expect(try names(beside: store.result) == [Self.stray])
         _ = try StoreFiles(URL(fileURLWithPath: store.store)).rollback()
         #expect(try DatabaseDump.text(store.store) == original)

@@ -12,7 +12,7 @@ struct FalseRefusalTests {
     private func migrate(_ way: DamagedStore.Way, _ sql: [String]) throws -> (DamagedStore, Connection) {
         let store = try DamagedStore(way, damage: sql)
         let plan = try store.migrator().plan(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = way.executor
                 $0.takesSnapshot = false
@@ -93,7 +93,7 @@ struct FalseRefusalTests {
             CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
             CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
             """)
-        for act in [{ _ = try small.migrator().migrate() }, { _ = try small.migrator().plan() }] {
+        for act in [{ _ = try small.migrator().migrate(.allowingLosses()) }, { _ = try small.migrator().plan() }] {
             let error = try #require(throws: FerryError.self) { try act() }
             #expect(error.code == .unsupported && error.code.consequence == .refused, "\(error)")
             #expect(error.message.contains("UTF-16") && error.remedy.description.contains("encoding"), "\(error)")
@@ -117,7 +117,7 @@ struct FalseRefusalTests {
                 "unique": ["name"], "attributes": { "name": "CAST(title.length, 'NSString')" } } ] }
             """, to: "One.json")
         let report = try small.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.executor = executor
                 $0.takesSnapshot = false
             })
@@ -156,7 +156,7 @@ struct FalseRefusalTests {
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: [URL(fileURLWithPath: folder.file("Map.json"))]
         ).migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = executor
                 $0.takesSnapshot = false

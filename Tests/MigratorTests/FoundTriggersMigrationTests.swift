@@ -99,9 +99,9 @@ struct FoundTriggersMigrationTests {
     func carried(_ way: Way) throws {
         let migration = try DerivedMigration()
         let migrator = try migration.migrator(mapping: way.mapping)
-        #expect(try migrator.plan(Configuration { $0.target = way.target }, checksRows: true).refusals.isEmpty)
+        #expect(try migrator.plan(Configuration.allowingLosses { $0.target = way.target }, checksRows: true).refusals.isEmpty)
         _ = try migrator.migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = way.target
                 $0.verify = .full
                 $0.takesSnapshot = false
@@ -138,7 +138,7 @@ struct FoundTriggersMigrationTests {
         let migration = try DerivedMigration(trigger: example.trigger)
         let before = try FileLayer().read(migration.store)
         let migrator = try migration.migrator(mapping: example.mapping)
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = example.target
             $0.takesSnapshot = false
             $0.composes = example.composes
@@ -158,7 +158,7 @@ struct FoundTriggersMigrationTests {
         let trigger = Self.numbered.replacing("Z_ENT = 1", with: "Z_ENT = 2")
         try like.remake("App 3", trigger: trigger)
         _ = try migration.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 3"
                 $0.like = URL(fileURLWithPath: like.store)
                 $0.verify = .full

@@ -42,7 +42,7 @@ struct InPlaceDifferenceTests {
         let before = FileManager.default.contents(atPath: path)
         let migrator = try Migrator(
             store: URL(fileURLWithPath: path), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))])
-        var configuration = Configuration { $0.target = "App 2" }
+        var configuration = Configuration.allowingLosses { $0.target = "App 2" }
         if hasOutput { configuration.output = URL(fileURLWithPath: folder.file("New.sqlite")) }
         let error = try #require(throws: FerryError.self) { try migrator.migrate(configuration) }
         #expect(error.code == .verificationFailed)

@@ -13,7 +13,7 @@ struct InPlaceMigrationTests {
     func renaming(isLarge: Bool) throws {
         let migration = try InferredMigration()
         _ = try migration.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.takesSnapshot = false
             })
@@ -21,7 +21,7 @@ struct InPlaceMigrationTests {
             let store = try Connection(path: migration.store, mode: .readWrite)
             try store.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         }
-        let report = try migration.migrator().migrate(Configuration { $0.takesSnapshot = false })
+        let report = try migration.migrator().migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
         let book = try #require(report.entityMappings.first { $0.source == "Book" })
         #expect(book.read == 30 && book.written == 30)
         #expect((book.isEstimated == true) == isLarge)
@@ -39,7 +39,7 @@ struct InPlaceMigrationTests {
         let inode = try files.attributes(small.store).inode
         let original = try DatabaseDump.text(small.store)
         let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
-        let report = try small.migrator().migrate()
+        let report = try small.migrator().migrate(.allowingLosses())
         #expect(report.mode == .inPlace && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
         #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
         #expect(report.verification.checked == 30)
@@ -55,8 +55,8 @@ struct InPlaceMigrationTests {
         #expect(try !files.exists(small.store + ".ferry"))
         _ = try StoreFiles(URL(fileURLWithPath: small.store)).rollback()
         #expect(try DatabaseDump.text(small.store) == original)
-        #expect(try small.migrator().migrate().outcome == .migrated)
-        #expect(try small.migrator().migrate().outcome == .upToDate)
+        #expect(try small.migrator().migrate(.allowingLosses()).outcome == .migrated)
+        #expect(try small.migrator().migrate(.allowingLosses()).outcome == .upToDate)
     }
 
     @Test("A step that is inferred has the quick checks alone while another program has the store open, or if asked")
@@ -64,11 +64,11 @@ struct InPlaceMigrationTests {
         let (open, quick) = (try InferredMigration(form: .filledLog), try InferredMigration())
         let reader = try Connection(path: open.store, mode: .readOnly)
         #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let report = try open.migrator().migrate(Configuration { $0.takesSnapshot = false })
+        let report = try open.migrator().migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
         #expect(report.outcome == .migrated && report.verification.isBeforeCommit)
         withExtendedLifetime(reader) {}
         let other = try quick.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.verify = .quick
                 $0.takesSnapshot = false
             })
@@ -78,7 +78,7 @@ struct InPlaceMigrationTests {
     @Test("The plan names the mode")
     func plans() throws {
         let small = try InferredMigration()
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.chain = .versions(["App 1", "App 2", "App 3"])
         let plan = try small.migrator().plan(configuration)
         #expect(plan.steps.map(\.mode) == [.inPlace] && plan.refusals.isEmpty)
@@ -93,7 +93,7 @@ struct InPlaceMigrationTests {
         let small = try InferredMigration(form: form)
         let before = try StoreBytes(small.store)
         let output = small.folder.file("New.sqlite")
-        let report = try small.migrator().migrate(Configuration { $0.output = URL(fileURLWithPath: output) })
+        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.output = URL(fileURLWithPath: output) })
         #expect(report.mode == .inPlace && report.snapshot == nil)
         #expect(try StoreBytes(small.store) == before)
         let store = try Connection(path: output, mode: .readWrite)
@@ -107,14 +107,14 @@ struct InPlaceMigrationTests {
         let whole = try InferredMigration(form: form)
         let count = FaultPlan()
         let original = try DatabaseDump.text(whole.store)
-        _ = try whole.migrator(files: FileLayer(faults: count)).migrate()
+        _ = try whole.migrator(files: FileLayer(faults: count)).migrate(.allowingLosses())
         let expected = try DatabaseDump.text(whole.store)
         let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0)
         for operation in stride(from: start, through: count.count, by: 5) {
             let small = try InferredMigration(form: form)
             var failed = false
             do {
-                _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate()
+                _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(.allowingLosses())
             } catch {
                 failed = true
             }
@@ -124,7 +124,7 @@ struct InPlaceMigrationTests {
                 let between = try DatabaseDump.text(small.store)
                 #expect(between == original || between == expected, "operation \(operation)")
             }
-            let report = try small.migrator().migrate()
+            let report = try small.migrator().migrate(.allowingLosses())
             #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
             // A failure after the commit is a warning, and the next call finishes.
             #expect(failed || report.outcome == .upToDate || report.resumed)
@@ -143,12 +143,12 @@ struct InPlaceMigrationTests {
             let app = try Connection(path: small.store, mode: .readWrite)
             try app.execute("BEGIN")
             _ = try app.integer("SELECT count(*) FROM ZBOOK")
-            let error = #expect(throws: FerryError.self) { try small.migrator().migrate() }
+            let error = #expect(throws: FerryError.self) { try small.migrator().migrate(.allowingLosses()) }
             #expect(error?.code == .storeInUseAtSwap)
             try app.execute("COMMIT")
         }
         #expect(try DatabaseDump.text(small.store) == original)
-        let report = try small.migrator().migrate()
+        let report = try small.migrator().migrate(.allowingLosses())
         #expect(report.outcome == .migrated && report.resumed)
     }
 }

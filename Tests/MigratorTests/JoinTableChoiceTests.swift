@@ -39,7 +39,7 @@ struct JoinTableChoiceTests {
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: [URL(fileURLWithPath: folder.file("Map.json"))]
         ).migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.joinTables = ["Book.\(side)"]
                 $0.output = output.map { URL(fileURLWithPath: folder.file($0)) }

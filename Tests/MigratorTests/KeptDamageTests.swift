@@ -44,7 +44,7 @@ struct KeptDamageTests {
     }
 
     private func configuration(_ folder: TemporaryFolder) -> Configuration {
-        Configuration {
+        Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = URL(fileURLWithPath: folder.file("New.sqlite"))
             $0.takesSnapshot = false

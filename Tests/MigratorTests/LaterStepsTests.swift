@@ -90,10 +90,10 @@ struct LaterStepsTests {
     func before(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: nil)
         let bytes = try StoreBytes(store)
-        let plan = try migrator.plan(Configuration { $0.target = "V3" }, checksRows: true)
+        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true)
         #expect(plan.steps.count == 2)
         #expect(plan.refusals.map(\.code) == [code] && plan.refusals.first?.message.contains(words) == true)
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration { $0.target = "V3" }) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration.allowingLosses { $0.target = "V3" }) }
         #expect(error?.code == code && error?.remedy.isEmpty == false)
         #expect(try StoreBytes(store) == bytes)
         // The run has not begun.
@@ -107,10 +107,10 @@ struct LaterStepsTests {
     func during(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: "writer != 'nobody'")
         let before = try DatabaseDump.text(store)
-        #expect(try migrator.plan(Configuration { $0.target = "V3" }, checksRows: true).refusals.isEmpty)
+        #expect(try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true).refusals.isEmpty)
         let error = #expect(throws: FerryError.self) {
             try migrator.migrate(
-                Configuration {
+                Configuration.allowingLosses {
                     $0.target = "V3"
                     $0.takesSnapshot = false
                 })
@@ -126,7 +126,7 @@ struct LaterStepsTests {
         let (migrator, store, folder) = try migrator(
             last: Self.unique, filter: nil, heading: "ifnil:then:($source.title, '\(value)')")
         try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'B' WHERE Z_PK = 1")
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "V3"
             $0.takesSnapshot = false
         }
@@ -163,7 +163,7 @@ struct LaterStepsTests {
         try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'y' WHERE Z_PK = 1")
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))])
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "V5"
             $0.chain = .versions(["V1", "V2", "V3", "V4", "V5"])
             $0.takesSnapshot = false

@@ -14,7 +14,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let budget = MemoryBudget(limit: mebibytes << 20)
         let settings = Locked<[(schema: String, kibibytes: Int)]>([])
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.memoryLimit = budget.limit
             $0.takesSnapshot = true
         }
@@ -57,7 +57,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration { $0.memoryLimit = 1 << 20 })
+            try small.migrator().migrate(Configuration.allowingLosses { $0.memoryLimit = 1 << 20 })
         }
         #expect(error?.code == .usage)
         #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)

@@ -29,7 +29,7 @@ struct NameFormTests {
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
             mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
-        var held = Configuration { $0.chunkSize = .rows(5) }
+        var held = Configuration.allowingLosses { $0.chunkSize = .rows(5) }
         held.holdsSwap = true
         let error = #expect(throws: FerryError.self) { try migrator.migrate(held) }
         #expect(error?.code == .swapHeld)
@@ -58,8 +58,8 @@ struct NameFormTests {
                 models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
                 mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
         }
-        #expect(throws: FerryError.self) { try migrator(one).migrate(Configuration { $0.holdsSwap = true }) }
-        let report = try migrator(other).migrate()
+        #expect(throws: FerryError.self) { try migrator(one).migrate(Configuration.allowingLosses { $0.holdsSwap = true }) }
+        let report = try migrator(other).migrate(.allowingLosses())
         #expect(report.resumed)
         #expect(try StoreFiles(URL(fileURLWithPath: other + "/App.sqlite")).snapshots().count == 1)
     }

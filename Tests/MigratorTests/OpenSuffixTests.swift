@@ -72,7 +72,7 @@ struct OpenSuffixTests {
     }
 
     private func migrate(to target: String, _ change: (inout Configuration) -> Void = { _ in }) throws {
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = target
             $0.takesSnapshot = false
         }

@@ -91,7 +91,7 @@ struct PartialStoreTests {
         let setting = try configured()
         #expect(try setting.migrator().identify().version == "App")
         let output = setting.folder.file("New.sqlite")
-        var options = Configuration()
+        var options = Configuration.allowingLosses()
         if isCopied { options.output = URL(fileURLWithPath: output) }
         let report = try setting.migrator().migrate(options)
         #expect(report.outcome == .migrated)
@@ -111,7 +111,7 @@ struct PartialStoreTests {
     @Test("A version without the store's configuration is refused")
     func lost() throws {
         let setting = try configured(hasLocal: false)
-        let error = #expect(throws: FerryError.self) { try setting.migrator().migrate() }
+        let error = #expect(throws: FerryError.self) { try setting.migrator().migrate(.allowingLosses()) }
         #expect(error?.code == .unsupported)
         #expect(error?.message.contains("Local") == true)
         #expect(try setting.tables(setting.store) == ["ZNOTE"])
@@ -155,17 +155,17 @@ struct PartialStoreTests {
     func mergedStore() throws {
         let setting = try merged()
         #expect(try setting.migrator().identify().version == "Core + Settings")
-        let report = try setting.migrator().migrate()
+        let report = try setting.migrator().migrate(.allowingLosses())
         #expect(report.chain == ["Core + Settings", "Core 3 + Settings"])
         #expect(try setting.tables(setting.store) == ["ZATLAS", "ZBOOK", "ZOPTION"])
         try expectRows(setting, atlas: true)
-        #expect(try setting.migrator().migrate().outcome == .upToDate)
+        #expect(try setting.migrator().migrate(.allowingLosses()).outcome == .upToDate)
     }
 
     @Test("A named version selects the version of its own part")
     func named() throws {
         let setting = try merged()
-        let report = try setting.migrator().migrate(Configuration { $0.target = "Core 2" })
+        let report = try setting.migrator().migrate(Configuration.allowingLosses { $0.target = "Core 2" })
         #expect(report.chain == ["Core + Settings", "Core 2 + Settings"])
         try expectRows(setting, atlas: false)
     }
@@ -181,7 +181,7 @@ struct PartialStoreTests {
                 {"source": "Core", "destination": "Core 3", "entityMappings": [
                     {"name": "Books", "source": "Book", "destination": "Book", "attributes": {"stars": "3"}}]}
                 """.utf8))
-        let report = try setting.migrator(mappings: [mapping]).migrate()
+        let report = try setting.migrator(mappings: [mapping]).migrate(.allowingLosses())
         #expect(report.chain == ["Core + Settings", "Core 3 + Settings"])
         try expectRows(setting, atlas: true)
         let connection = try Connection(path: setting.store, mode: .readOnly)

@@ -39,7 +39,7 @@ struct RenamedTablesTests {
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))])
         let report = try migrator.migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.takesSnapshot = false
             })

@@ -22,14 +22,14 @@ struct ReportCodingTests {
     func migrations() throws {
         let small = try SmallMigration(rows: 60)
         let copy = try small.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.chunkSize = .rows(7)
                 $0.executor = .set
             })
         #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
         #expect(copy.phases.map(\.phase).contains(.verify) && copy.wallTime > .zero)
         let inferred = try InferredMigration()
-        let inPlace = try inferred.migrator().migrate()
+        let inPlace = try inferred.migrator().migrate(.allowingLosses())
         #expect(try readBack(inPlace) == inPlace && inPlace.mode == .inPlace)
         let damaged = try DamagedStore(.copy, damage: ["UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"]).migrate(.drop)
         #expect(try readBack(damaged) == damaged && damaged.healed.map(\.kind) == [.oneSidedInverse])
@@ -42,12 +42,12 @@ struct ReportCodingTests {
     func plans() throws {
         let small = try SmallMigration()
         let migrator = try small.migrator()
-        let plan = try readBack(migrator.plan(Configuration { $0.executor = .set }))
+        let plan = try readBack(migrator.plan(Configuration.allowingLosses { $0.executor = .set }))
         #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
         let mappings = plan.steps[0].partitions.joined()
         #expect(!mappings.isEmpty && mappings.allSatisfy { $0.executor == .set || $0.executor == .row })
         let refused = try migrator.plan(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 3"
                 $0.infersMappings = false
                 $0.memoryLimit = 32 << 20
@@ -110,7 +110,7 @@ struct ReportCodingTests {
         }
         let status = try files.status()
         #expect(try readBack(status) == status && status.state == .interrupted && status.phase == .rows)
-        _ = try small.migrator().migrate()
+        _ = try small.migrator().migrate(.allowingLosses())
         let finished = try files.status()
         #expect(try readBack(finished) == finished)
         #expect(finished.finished.map { abs($0.timeIntervalSinceNow) < 600 } == true)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A stopped migration")
 struct ResumeTests {
-    private let quick = Configuration {
+    private let quick = Configuration.allowingLosses {
         $0.chunkSize = .rows(5)
         $0.executor = .set
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Ferry
 import FerryBase
 import Foundation
@@ -45,7 +46,7 @@ struct RunEstimateTests {
         let told = Locked<[(subject: String, fraction: Double)]>([])
         let step = Locked(0)
         _ = try small.migrator().migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.executor = .set
                 $0.composes = false
             }

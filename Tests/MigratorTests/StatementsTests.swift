@@ -27,7 +27,7 @@ struct StatementsTests {
         ])
     func listsWhatRuns(_ executor: ExecutorChoice, isAllCopies: Bool) throws {
         let mixed = try MixedMigration(isAllCopies: isAllCopies)
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.executor = executor
         let before = try Data(contentsOf: URL(fileURLWithPath: mixed.store))
         let (listed, run) = try compare(mixed.migrator(), configuration)
@@ -54,13 +54,13 @@ struct StatementsTests {
     @Test("A plan that cannot run is refused with the plan's reason, and a current store has no plan")
     func refuses() throws {
         let mixed = try MixedMigration()
-        var configuration = Configuration()
+        var configuration = Configuration.allowingLosses()
         configuration.target = "App 1"
         #expect(try mixed.migrator().statements(configuration).isEmpty)
         let migrator = try Migrator(
             store: URL(fileURLWithPath: mixed.store),
             models: [.url(URL(fileURLWithPath: mixed.folder.file("App.xcdatamodeld")))])
-        configuration = Configuration()
+        configuration = Configuration.allowingLosses()
         configuration.infersMappings = false
         #expect(throws: FerryError.self) { try migrator.statements(configuration) }
     }

@@ -65,13 +65,13 @@ struct StoreAsModelTests {
         #expect(plan.chain == ["1.0.0", "2.0.0"] && plan.refusals.isEmpty && plan.warnings.isEmpty)
         #expect(plan.isOwnModel == true && plan.layoutStore?.path == folder.file("new.sqlite"))
         #expect(try bytes() == before)
-        let report = try migrator.migrate(Configuration { $0.takesSnapshot = false })
+        let report = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
         #expect(report.chain == ["1.0.0", "2.0.0"] && report.layoutStore?.path == folder.file("new.sqlite"))
         let after = try bytes()
         #expect(after["new.sqlite"] == before["new.sqlite"])
         #expect(Set(after.keys) == ["old.sqlite", "new.sqlite", "old.sqlite.ferry-log.json"])
         #expect(try columns("old.sqlite").contains("ZSUBTITLE"))
-        let again = try migrator.migrate(Configuration { $0.takesSnapshot = false })
+        let again = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
         #expect(again.outcome == .upToDate)
     }
 
@@ -83,7 +83,7 @@ struct StoreAsModelTests {
         try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 7")
         let before = try bytes()
         #expect(before["new.sqlite-wal"]?.isEmpty == false)
-        _ = try migrator([source("new.sqlite")]).migrate(Configuration { $0.takesSnapshot = false })
+        _ = try migrator([source("new.sqlite")]).migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
         let after = try bytes()
         for name in ["new.sqlite", "new.sqlite-wal"] { #expect(after[name] == before[name], "\(name)") }
         withExtendedLifetime(connection) {}
@@ -92,7 +92,7 @@ struct StoreAsModelTests {
     @Test("The new store gets the order of columns of the target's store, unless --like names another")
     func layout() throws {
         try reorder("new.sqlite", to: ["ZTITLE", "ZSUBTITLE"])
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.output = URL(fileURLWithPath: folder.file("out.sqlite"))
             $0.executor = .row
         }
@@ -126,9 +126,9 @@ struct StoreAsModelTests {
         #expect(try migrator([source("none.sqlite")]).plan().chain == ["1.0.0", "none.sqlite"])
         let both = try migrator([source("new.sqlite"), source("other.sqlite")])
         for name in ["new.sqlite", "new", folder.file("new.sqlite")] {
-            #expect(try both.plan(Configuration { $0.target = name }).chain == ["1.0.0", "new.sqlite"], "\(name)")
+            #expect(try both.plan(Configuration.allowingLosses { $0.target = name }).chain == ["1.0.0", "new.sqlite"], "\(name)")
         }
-        let error = #expect(throws: FerryError.self) { try both.plan(Configuration { $0.target = "2.0.0" }) }
+        let error = #expect(throws: FerryError.self) { try both.plan(Configuration.allowingLosses { $0.target = "2.0.0" }) }
         #expect(error?.code == .noSuchVersion)
     }
 
@@ -264,7 +264,7 @@ struct StoreAsModelTests {
 
     @Test("A run continues when the model store was moved or its rows changed, and not with another model or layout")
     func resumes() throws {
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.output = URL(fileURLWithPath: folder.file("out.sqlite"))
             $0.executor = .row
             $0.takesSnapshot = false
@@ -290,7 +290,7 @@ struct StoreAsModelTests {
     @Test("The migrated store is verified against the old one with stores as models, and rolled back")
     func afterwards() throws {
         try FileManager.default.copyItem(atPath: folder.file("old.sqlite"), toPath: folder.file("kept.sqlite"))
-        _ = try migrator([source("new.sqlite")]).migrate()
+        _ = try migrator([source("new.sqlite")]).migrate(.allowingLosses())
         let verifier = try Verifier(
             store: URL(fileURLWithPath: folder.file("old.sqlite")), models: [source("new.sqlite")])
         let summary = try verifier.verifyMigration(from: URL(fileURLWithPath: folder.file("kept.sqlite")))

@@ -32,7 +32,7 @@ struct UncountedRowsTests {
         /// - Returns: The report, and the statements of the run.
         func migrate(to target: String) throws -> (MigrationReport, [String]) {
             let statements = Locked<[String]>([])
-            var configuration = Configuration {
+            var configuration = Configuration.allowingLosses {
                 $0.target = target
                 $0.takesSnapshot = false
             }

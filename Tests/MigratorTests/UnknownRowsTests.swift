@@ -36,7 +36,7 @@ struct UnknownRowsTests {
     func counted(verify: VerifyMode) throws {
         let folder = try TemporaryFolder()
         try write(to: folder)
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "App 3"
             $0.verify = verify
         }

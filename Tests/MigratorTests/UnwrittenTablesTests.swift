@@ -38,7 +38,7 @@ struct UnwrittenTablesTests {
         _ verify: VerifyMode, _ change: (inout Configuration) -> Void = { _ in }
     ) throws -> (report: MigrationReport, statements: [String]) {
         let statements = Locked<[String]>([])
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.verify = verify
             $0.takesSnapshot = false

@@ -95,7 +95,7 @@ struct ValuesTests {
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: mappings,
             policies: ["Policy": { DamagedStore.Policy() }]
         ).migrate(
-            Configuration {
+            Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = way.executor
                 $0.takesSnapshot = false

@@ -14,7 +14,7 @@ struct VerifiedBesideTests {
 
     /// Returns a configuration of four copied steps, each separate.
     private static func configuration(beside: Bool = true) -> Configuration {
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.chunkSize = .rows(5)
             $0.executor = .set
             $0.composes = false

@@ -27,7 +27,7 @@ struct VerifierTests {
             // Simulates another volume: with a hard link, a change would affect both files.
             _ = try store.migrator(files: FileLayer(faults: FaultPlan(hasLinks: false)))
                 .migrate(
-                    Configuration {
+                    Configuration.allowingLosses {
                         $0.target = "App 2"
                         $0.output = URL(fileURLWithPath: output)
                     })

@@ -63,7 +63,7 @@ struct WideTests {
         for executor in [ExecutorChoice.set, .row] {
             let store = try Store(attributes: attributes, isOptional: isOptional)
             let report = try store.migrator(isMapped: true).migrate(
-                Configuration {
+                Configuration.allowingLosses {
                     $0.target = "App 2"
                     $0.executor = executor
                 })
@@ -76,7 +76,7 @@ struct WideTests {
     @Test("are migrated in place", arguments: zip([true, false], [1_000, 1_900]))
     func inPlace(isOptional: Bool, attributes: Int) throws {
         let store = try Store(attributes: attributes, isOptional: isOptional)
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.ignoresMappingsBeside = true
         }
@@ -101,7 +101,7 @@ struct WideTests {
     func tooWide(isMapped: Bool) throws {
         // 1,997 attributes and three columns of Core Data's are the limit; version 2 has one attribute more.
         let store = try Store(attributes: 1_997, isOptional: true)
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.ignoresMappingsBeside = !isMapped
         }

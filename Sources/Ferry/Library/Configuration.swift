@@ -7,13 +7,10 @@ public import Foundation
 public struct Configuration: Sendable {
     /// The treatment of a migration that loses values, links or objects of the store.
     public enum Losses: String, Sendable, Hashable, CaseIterable {
+        /// Refuses what the store loses or may lose, except for ``Configuration/allowedLosses``.
+        case refuse
         /// Migrates, as Core Data does; plan and report tell the losses.
         case allow
-        /// Refuses what the store is known to lose, except for ``Configuration/allowedLosses``; the `ferry` command
-        /// migrates so.
-        case refuse
-        /// Also refuses what only the run could count (a filter, a later step), and damaged rows that are left out.
-        case refusePossible
     }
 
     /// The version to migrate to, by name; nil means the current version of the models.
@@ -24,7 +21,7 @@ public struct Configuration: Sendable {
     public var infersMappings = true
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
     public var ignoresMappingsBeside = false
-    public var losses: Losses = .allow
+    public var losses: Losses = .refuse
     /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
     public var allowedLosses: Set<String> = []
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
@@ -118,7 +115,7 @@ public struct Configuration: Sendable {
     package var rehearsesInPlace: Bool?
     package var thresholds = Thresholds()
 
-    /// The settings of `ferry migrate`, but for the losses that it refuses.
+    /// The settings of `ferry migrate`.
     public init() {}
 
     /// The default settings with changes: `Configuration { $0.target = "App 3" }`.

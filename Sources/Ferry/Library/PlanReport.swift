@@ -156,9 +156,13 @@ public struct Loss: Sendable, Hashable, Codable {
     public var version: String
     /// The place of that step in the chain of versions, from 1.
     public var step: Int
-    /// The number of objects that lose it; nil if it is not known before the run.
+    /// The number of objects that lose it; nil in records of earlier tools that did not know it.
     public var rows: Int64?
     public var isEstimated: Bool
+    /// Whether ``rows`` is the most that can be lost, of which only the run tells how many are.
+    public var isAtMost: Bool { isUpperBound ?? false }
+    /// ``isAtMost``; absent in records of earlier tools.
+    var isUpperBound: Bool?
     /// The reason for the loss.
     public var because: String
     /// The lost content and its amount, as a sentence.
@@ -187,11 +191,12 @@ public struct Loss: Sendable, Hashable, Codable {
         step = loss.step
         rows = loss.count.number
         isEstimated = loss.count.isEstimated
+        isUpperBound = loss.count.isUpperBound ? true : nil
         because = loss.because
         text = loss.sentence
         isByFilter = loss.isByFilter
         if case .filtered(let mappings) = loss.cause { filters = mappings }
-        isByMerging = loss.merging != nil && loss.count.number == nil ? true : nil
+        isByMerging = loss.merging != nil && loss.count.isUpperBound ? true : nil
         isOfOrder = loss.isOfOrder ? true : nil
     }
 
@@ -200,7 +205,7 @@ public struct Loss: Sendable, Hashable, Codable {
         let own = mappings.filter { $0.source == entity && $0.step == step }
         if isByMerging == true, !own.isEmpty, own.allSatisfy({ $0.merged == 0 && $0.isEstimated != true }) {
             var loss = self
-            (loss.rows, loss.isEstimated) = (0, false)
+            (loss.rows, loss.isEstimated, loss.isUpperBound) = (0, false, nil)
             return loss
         }
         // Other mappings may read the same objects for a part of them.
@@ -209,8 +214,7 @@ public struct Loss: Sendable, Hashable, Codable {
             (filtering.isEmpty ? own : filtering).count == 1, dropping.isEstimated != true
         else { return self }
         var loss = self
-        loss.rows = dropping.dropped
-        loss.isEstimated = false
+        (loss.rows, loss.isEstimated, loss.isUpperBound) = (dropping.dropped, false, nil)
         return loss
     }
 }

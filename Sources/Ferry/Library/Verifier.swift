@@ -120,15 +120,15 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// The links that a migration of the old store says it loses, counted in that store.
-    private func reported(_ losses: [ChainLoss], of step: StepPlan, in old: OpenedStore) throws -> [ToldLinks] {
-        let links = losses.filter { $0.isOfLinks(in: step.resolved.source.model) }
-        guard step.resolved.middle.isEmpty, !links.isEmpty else { return ToldLinks.of(step.resolved, reported: nil) }
+    /// What a migration of the old store says it loses, counted in that store.
+    private func reported(_ losses: [ChainLoss], of step: StepPlan, in old: OpenedStore) throws -> [ToldLoss] {
+        guard step.resolved.middle.isEmpty else { return ToldLoss.of(step.resolved, reported: nil) }
         let connection = old.sourceGuard.connection
         let counter = LossCounter(
             connection: connection, layout: try StoreLayout.actual(for: step.resolved.source.model, on: connection),
-            rows: [:])
-        return try counter.counted(links, .all).map { ToldLinks($0) }
+            rows: [:], now: Date.now.timeIntervalSinceReferenceDate)
+        let told = losses.filter { !$0.isOfOrder }
+        return try ToldLoss.of(step.resolved, reported: counter.counted(told, .all).map { ToldLoss($0) })
     }
 
     /// Whether the tables of a migrated store have the names that a new store has.

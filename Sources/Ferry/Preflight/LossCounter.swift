@@ -17,8 +17,8 @@ struct LossCounter {
     /// The number of rows of exactly each entity, if known.
     let rows: [String: Int64]
     var walk: PageWalk?
-    /// The time for filters that ask for it.
-    var now = Date.now.timeIntervalSinceReferenceDate
+    /// The time for filters that ask for it, which is that of the run.
+    let now: Double
 
     /// Whether any row has a value of each property, as 1 or 0; properties without storage in the store are left out.
     func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
@@ -43,65 +43,73 @@ struct LossCounter {
     /// The losses that some row has, or may have, with their counts.
     func counted(_ losses: [ChainLoss], _ effort: Effort) throws -> [ChainLoss] {
         let merges = losses.contains { loss in
-            loss.merging != nil && (effort != .little || rowsToRead(loss) <= Self.fewRows)
+            loss.merging != nil && loss.step == 1 && (effort != .little || rowsToRead(loss) <= Self.fewRows)
         }
-        return try (merges ? countingMerged(losses) : losses).compactMap { loss in
+        let known = merges ? try countingMerged(losses) : losses
+        return try known.compactMap { loss in
             var loss = loss
-            switch loss.count {
-            case .exactly: break
-            case .about, .some, .unknown: loss.count = try count(loss, effort)
-            }
+            if case .exactly = loss.count {} else { loss.count = try count(loss, effort) }
             return loss.count == .exactly(0) ? nil : loss
         }
     }
 
+    /// The values, links, orders or objects that can be concerned, and of these the lost ones if the store's rows show them.
     private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
-        guard loss.merging == nil else { return loss.count }
-        var change = ""
-        if case .narrowed(let type) = loss.cause {
-            // A later step converts values that the store's rows do not show.
-            guard loss.step == 1, let column = column(of: loss) else { return loss.count }
-            try registerRounding()
-            change = " AND " + Self.changes(column, in: type)
-        }
         guard let place = place(of: loss.property, in: loss.entities) else { return loss.count }
-        if loss.isOfSomeObjects { return try countOfSomeObjects(loss, place, change, effort) }
-        let condition = place.condition + change
-        let isSmall = effort == .all || rowsToRead(loss) <= Self.fewRows
-        func number(_ sql: String) throws -> Int64 { try connection.integer(sql, place.numbers) ?? 0 }
-        if case .relatedToOne(let isExact) = loss.cause {
-            guard loss.step == 1 else { return loss.count }
-            guard isSmall || effort == .presence, let key = place.key else { return .unknown }
+        let all = try held(loss, place, effort)
+        if all == .exactly(0) { return all }
+        let most = ChainLoss.Count.atMost(all.number)
+        switch loss.cause {
+        case .removed, .noEntityMapping, .removedByMapping, .notCarried: return all
+        case _ where loss.step > 1: return most
+        case .overruled, .unordered, .orderedAnew: return all
+        case .relatedToOne(let isExact):
+            guard let key = place.key, reads(loss, effort) else { return most }
             // Keys beyond the first key of each object that has some.
             let count = try number(
-                "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(condition)")
-            return isExact || count == 0 ? .exactly(count) : .some
+                "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place)
+            return isExact || count == 0 ? .exactly(count) : most
+        case .filtered, .carriedInPart, .narrowed, .contested:
+            return try countOfSomeObjects(loss, place, effort, most)
+        case .leftToPolicy, .merged, .shared, .damaged, .history, .inTheWay: return most
         }
-        if loss.isOfOrder {
-            guard isSmall || effort == .presence, let key = place.key else { return .unknown }
-            // Objects with several related objects, which therefore have an order.
-            let count = try number(
-                """
-                SELECT count(*) FROM (
-                    SELECT 1 FROM \(place.table) WHERE \(condition) GROUP BY \(key) HAVING count(*) > 1)
-                """)
-            // Only the run knows how many objects the earlier steps leave.
-            return loss.step == 1 || count == 0 ? .exactly(count) : .unknown
-        }
-        if change.isEmpty, let counted = countedByWalk(place) { return .exactly(counted) }
-        if isSmall { return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(condition)")) }
-        if loss.property == nil { return loss.count }
-        if effort == .presence {
-            return try number("SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition))") == 1
-                ? .some : .exactly(0)
-        }
-        let isThere = try number(
-            """
-            SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition) AND rowid <= ifnull(
-                (SELECT rowid FROM \(place.table) ORDER BY rowid LIMIT 1 OFFSET \(Self.fewRows - 1)), \(Int64.max)))
-            """)
-        return isThere == 1 ? .some : .unknown
     }
+
+    /// How many values, links, orders or objects of the loss's property the store has.
+    private func held(_ loss: ChainLoss, _ place: Place, _ effort: Effort) throws -> ChainLoss.Count {
+        if loss.isOfOrder {
+            guard let key = place.key, reads(loss, effort) else { return loss.count }
+            // Objects with several related objects, which therefore have an order.
+            let orders = "SELECT 1 FROM \(place.table) WHERE \(place.condition) GROUP BY \(key) HAVING count(*) > 1"
+            let count = try number("SELECT count(*) FROM (\(orders))", place)
+            return loss.step == 1 || count == 0 ? .exactly(count) : .atMost(count)
+        }
+        if let counted = countedByWalk(place) { return .exactly(counted) }
+        // The rows of entities do not bound the links that other tables hold.
+        let isElsewhere = place.key != nil && place.ownColumn == nil
+        if isSmall(loss, effort) || (isElsewhere && effort != .little) {
+            return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(place.condition)", place))
+        }
+        guard loss.property != nil else { return loss.count }
+        let few = """
+             AND rowid <= ifnull(
+                (SELECT rowid FROM \(place.table) ORDER BY rowid LIMIT 1 OFFSET \(Self.fewRows - 1)), \(Int64.max))
+            """
+        let first = effort == .presence ? "" : few
+        let isThere = try number(
+            "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition)\(first))", place)
+        return isThere == 0 && effort == .presence ? .exactly(0) : .atMost(loss.count.number)
+    }
+
+    private func number(_ sql: String, _ place: Place) throws -> Int64 {
+        try connection.integer(sql, place.numbers) ?? 0
+    }
+
+    private func isSmall(_ loss: ChainLoss, _ effort: Effort) -> Bool {
+        effort == .all || rowsToRead(loss) <= Self.fewRows
+    }
+
+    private func reads(_ loss: ChainLoss, _ effort: Effort) -> Bool { effort == .presence || isSmall(loss, effort) }
 
     /// Rows with a value in the column, or all rows of the entities; nil if the walk did not count them.
     private func countedByWalk(_ place: Place) -> Int64? {
@@ -116,77 +124,42 @@ struct LossCounter {
         return count
     }
 
-    private func column(of loss: ChainLoss) -> String? {
-        guard let property = loss.property, let entity = loss.entities.first else { return nil }
-        return layout.column(of: property, in: entity).map { Connection.quoted($0.name) }
-    }
-
-    /// The condition of values that change in the narrower type.
-    private static func changes(_ column: String, in type: AttributeType) -> String {
-        switch type {
-        // Every value except zero becomes 1.
-        case .boolean: "\(column) NOT IN (0, 1)"
-        case .float: "\(rounding)(\(column))"
-        case .double: "\(column) <> CAST(\(column) AS REAL)"
-        // The conversion drops the fraction, and reads a text as a number.
-        default: "CAST(\(column) AS NUMERIC) <> CAST(CAST(\(column) AS NUMERIC) AS INTEGER)"
-        }
-    }
-
-    private static let rounding = "ferry_changes_as_float"
-
-    /// SQLite has no 32-bit floating-point type to compare with.
-    private func registerRounding() throws(DatabaseError) {
-        try connection.register(Self.rounding, arguments: 1, deterministic: true) { arguments, result in
-            switch arguments.numericStorageClass(0) {
-            case .integer:
-                let integer = arguments.integer(0)
-                result.set(Int64(exactly: Float(integer)) == integer ? 0 as Int64 : 1)
-            case .real:
-                let real = arguments.real(0)
-                result.set(Double(Float(real)) == real ? 0 as Int64 : 1)
-            default: result.set(0 as Int64)
-            }
-        }
-    }
-
     // MARK: Losses of some objects
 
     /// Counts the values of the objects that lose them, or the links that a later rule replaces.
     private func countOfSomeObjects(
-        _ loss: ChainLoss, _ place: Place, _ change: String, _ effort: Effort
+        _ loss: ChainLoss, _ place: Place, _ effort: Effort, _ most: ChainLoss.Count
     ) throws -> ChainLoss.Count {
-        guard loss.step == 1, loss.entities.count == 1 else { return loss.count }
-        let isSmall = effort == .all || rowsToRead(loss) <= Self.fewRows
-        guard isSmall || effort == .presence else { return .unknown }
-        let isThere = "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition))"
-        guard try connection.integer(isThere, place.numbers) == 1 else { return .exactly(0) }
+        guard loss.entities.count == 1, reads(loss, effort) else { return most }
         // Of links in other rows no more is known, unless all of them are lost.
         let linked = loss.objects.loseAllLinks ? place.key.map { (place.table, $0) } : nil
         guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first?.integer
         else {
-            return .unknown
+            return most
         }
-        let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
+        var value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
+        if case .narrowed(let old, let new) = loss.cause {
+            guard let column = place.ownColumn else { return most }
+            try ChangedValue.register(on: connection)
+            value += " AND \(ChangedValue.sql("o.\(column)", from: old, to: new))"
+        }
         do {
             var objects = ReadObjects(in: layout, now: now)
-            guard let (condition, isExact) = try condition(of: loss, place.ownColumn, &objects) else {
-                return .unknown
-            }
+            guard let (condition, isExact) = try condition(of: loss, place.ownColumn, &objects) else { return most }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
-                WHERE o.Z_ENT = \(objects.parameter(.integer(number)))\(value)\(change) AND \(condition)
+                WHERE o.Z_ENT = \(objects.parameter(.integer(number)))\(value) AND \(condition)
                 """
-            guard isSmall else {
+            guard isSmall(loss, effort) else {
                 let isLost = try objects.integer("SELECT EXISTS (SELECT 1 FROM \(rows))", on: connection) == 1
-                return isLost ? .some : .exactly(0)
+                return isLost ? most : .exactly(0)
             }
             let count = try objects.integer("SELECT count(*) FROM \(rows)", on: connection)
-            return isExact || count == 0 ? .exactly(count) : .some
+            return isExact || count == 0 ? .exactly(count) : most
         } catch let error as DatabaseError where !error.isInterrupted {
-            // A filter fails on some value, which the run reports.
-            return .unknown
+            // A filter or a conversion fails on some value, which the run reports.
+            return most
         }
     }
 
@@ -210,6 +183,7 @@ struct LossCounter {
             guard !contest.readings.isEmpty, let any = try anyReads(contest.readings) else { return nil }
             return (any, contest.isExact)
         }
+        if loss.objects.areAll { return ("1", true) }
         var conditions: [String] = []
         if !loss.objects.of.isEmpty {
             guard let any = try anyReads(loss.objects.of) else { return nil }
@@ -313,12 +287,8 @@ extension Configuration {
     }
 
     private func isRefused(_ loss: ChainLoss) -> Bool {
-        switch losses {
-        case .allow: false
-        // What `damaged` leaves out, or a mapping model removes or filters out, was asked for.
-        case .refuse: loss.count.isThere && !loss.isDamage && loss.cause != .removedByMapping && !loss.isByFilter
-        case .refusePossible: true
-        }
+        // What `damaged` leaves out was asked for.
+        losses == .refuse && !loss.isDamage && loss.count.number > 0
     }
 
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> Remedy {
@@ -342,22 +312,7 @@ package struct RefusedLosses: Error, Sendable {
 }
 
 extension ChainLoss {
-    /// Whether some of the objects with the property lose it.
-    fileprivate var isOfSomeObjects: Bool {
-        if case .contested = cause { true } else { !objects.areAll }
-    }
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
     fileprivate var isOfHistory: Bool { if case .history = cause { true } else { false } }
     fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }
-}
-
-extension ChainLoss.Count {
-    /// Whether the store has what is lost.
-    fileprivate var isThere: Bool {
-        switch self {
-        case .exactly(let number), .about(let number): number > 0
-        case .some: true
-        case .unknown: false
-        }
-    }
 }

@@ -11,7 +11,7 @@ extension LossCounter {
     func countingMerged(_ losses: [ChainLoss]) throws -> [ChainLoss] {
         var losses = losses
         var attributes: [MergedObjects: [(loss: Int, column: String)]] = [:]
-        for (index, loss) in losses.enumerated() where loss.step == 1 && loss.count == .unknown {
+        for (index, loss) in losses.enumerated() where loss.step == 1 && loss.merging != nil {
             guard let objects = MergedObjects(loss, in: layout), let property = loss.property else { continue }
             if let column = layout.column(of: property, in: loss.entity) {
                 attributes[objects, default: []].append((index, Connection.quoted(column.name)))
@@ -20,7 +20,7 @@ extension LossCounter {
                     objects.statement(ofLinks: Connection.quoted(column), areMerged: loss.merging?.ends == .merged),
                     [.integer(objects.number)])
                 let isExact = objects.isOrderKnown && loss.merging?.ends != .unknown
-                losses[index].count = count == 0 || isExact ? .exactly(count ?? 0) : .some
+                if count == 0 || isExact { losses[index].count = .exactly(count ?? 0) }
             }
         }
         for (objects, places) in attributes {
@@ -34,7 +34,7 @@ extension LossCounter {
             }
             for (place, count) in zip(places, counts) {
                 let number = count.integer ?? 0
-                losses[place.loss].count = objects.isOrderKnown || number == 0 ? .exactly(number) : .some
+                if objects.isOrderKnown || number == 0 { losses[place.loss].count = .exactly(number) }
             }
         }
         return losses

@@ -88,7 +88,7 @@ struct Preflight {
             ChainLoss(
                 entity: entity, property: property, entities: [entity],
                 version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: .damaged(what),
-                count: rows.map { .exactly($0) } ?? .unknown))
+                count: rows.map { .exactly($0) } ?? .atMost(planned.rows[entity] ?? 0)))
     }
 
     mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {

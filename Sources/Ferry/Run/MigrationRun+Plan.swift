@@ -53,11 +53,11 @@ extension MigrationRun {
         let asksForRows = isPastSnapshot || readsAll || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > configuration.thresholds.smallStoreBytes {
             var planned = try planned(
-                store, from: version, to: target, .estimated, areRowsEstimated: true, countsLosses: false)
+                store, from: version, to: target, .estimated, areRowsEstimated: true, losses: nil)
             if try writesNoRow(planned) {
                 planned.checkedTables = []
                 planned.plan.losses = try LossCounter(
-                    connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows
+                    connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows, now: now
                 ).counted(planned.plan.losses, configuration.losses == .allow ? .little : .presence)
                 refuseLosses(of: &planned.plan)
                 return planned
@@ -102,15 +102,15 @@ extension MigrationRun {
         guard version.hashes != target.hashes else { return nil }
         return try FerryError.beforeRun(on: place.store) {
             try planned(
-                store, from: version, to: target, checksRows ? .exact : .estimated, countsAllLosses: checksRows
+                store, from: version, to: target, checksRows ? .exact : .estimated, losses: checksRows ? .all : .little
             ) { try checksRows ? PageWalk(of: $0, on: store.sourceGuard.connection, stop: stop) : nil }
         }
     }
 
     private func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting,
-        areRowsEstimated: Bool? = nil, counted: [String: Int64]? = nil, countsLosses: Bool = true,
-        countsAllLosses: Bool = false, walkingBy makeWalk: (StoreLayout) throws -> PageWalk? = { _ in nil }
+        areRowsEstimated: Bool? = nil, counted: [String: Int64]? = nil, losses effort: LossCounter.Effort? = .presence,
+        walkingBy makeWalk: (StoreLayout) throws -> PageWalk? = { _ in nil }
     ) throws -> Planned {
         var walk: PageWalk?
         let (inspection, layout) = try store.inspect(version, counting: counting) { layout in
@@ -122,7 +122,7 @@ extension MigrationRun {
         // Elsewhere either all counts are exact, or none is taken for it.
         let isMixed = if case .exactly = counting { true } else { false }
         let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.name)) : []
-        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
+        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk, now: now)
         var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
         var inPlace = programInPlace(of: plan, on: store)
         if let reason = try obstacleOfStore(plan, inPlace, layout, walk) {
@@ -137,10 +137,10 @@ extension MigrationRun {
             plan.fillAllTables(because: reason)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, inPlace)
-        if countsLosses {
+        if let effort {
             // A resumed run does not ask again.
-            let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
-            plan.losses = try counter.counted(plan.losses, countsAllLosses ? .all : effort)
+            let isShort = effort == .presence && (configuration.losses == .allow || counted != nil)
+            plan.losses = try counter.counted(plan.losses, isShort ? .little : effort)
             if counted == nil { refuseLosses(of: &plan) }
         }
         plan.warnings += adoption?.warnings ?? []
@@ -214,6 +214,7 @@ extension MigrationRun {
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw try store.unknownVersion(in: inputs.catalog)
         }
+        try LossNames.check(configuration.allowedLosses, in: inputs.catalog.versions + [version])
         guard version.hashes != target.hashes else { return (version, target) }
         let named = try settleNames(of: target, from: version, store)
         guard configuration.adopts else { return (version, named) }

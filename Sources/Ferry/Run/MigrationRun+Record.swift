@@ -56,7 +56,7 @@ extension MigrationRun {
                 folder, try RunHead(in: folder, on: sourceGuard, inputs: inputs.digests),
                 RunRecord.Migration(
                     options: options(plan), chain: plan.chain, passes: plan.passes,
-                    now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
+                    now: now, isInPlace: plan.isInPlace,
                     runsInFolder: !plan.mayChangeStore, copying: planner.copying, rows: rows, findings: findings,
                     mappingModels: plan.fingerprints, layoutStore: layoutStore))
             // From here on the folder belongs to this run.

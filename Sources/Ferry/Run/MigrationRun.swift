@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
+internal import Foundation
 
 /// One call of a migration; it repeats at most the interrupted unit of a killed call, by the results in the run folder.
 final class MigrationRun {
@@ -20,6 +21,8 @@ final class MigrationRun {
     /// The peak memory of the process before this call; nil if the system does not report it.
     let peakBefore = ProcessUse.peakMemory(files: FileLayer())
     var chunkTimes = ChunkTimes()
+    /// The one clock of the run: what is counted beforehand has the time that the rows will have.
+    lazy var now = configuration.now().timeIntervalSinceReferenceDate
     /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
     /// The tables and columns that this call made before the migration.

@@ -13,7 +13,7 @@ struct LossTable {
             [
                 "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
                 "values": loss.isCountedInValues ? loss.rows : nil, "estimated": loss.isEstimated,
-                "because": loss.because, "step": loss.step,
+                "because": loss.because, "step": loss.step, "atMost": loss.isAtMost ? JSON.bool(true) : JSON.null,
             ]
         }
     }
@@ -53,7 +53,10 @@ struct LossTable {
         }.map(\.message)
     }
 
-    private func number(_ loss: Loss) -> String { Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated) }
+    private func number(_ loss: Loss) -> String {
+        let number = Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated && !loss.isAtMost)
+        return loss.isAtMost ? "≤ \(number)" : number
+    }
 }
 
 /// The versions of a chain in one line.

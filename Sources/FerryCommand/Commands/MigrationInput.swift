@@ -40,11 +40,8 @@ struct MigrationInput {
         .repeated(
             "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
-            "--accept-loss", "Accept every loss. Without it, migrate refuses any loss that --lose does not name."),
-        .flag(
-            "--refuse-loss",
-            "Also refuse losses that only the run can count (by a filter or in a later step). plan then refuses like migrate."
-        ),
+            "--accept-loss", "Accept every loss. Without it, any loss that --lose does not name is refused."),
+        .flag("--refuse-loss", "Refuse any loss that --lose does not name. This is always so, unless --accept-loss is given."),
         .value(
             "--chain", "FILE",
             "File with the versions to migrate through, in order: one name per line, or a JSON array."),
@@ -88,9 +85,7 @@ struct MigrationInput {
         configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
-        if arguments.has("--refuse-loss"), !arguments.isTyped("--accept-loss") {
-            configuration.losses = .refusePossible
-        }
+        if arguments.has("--accept-loss") { configuration.losses = .allow }
         configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
@@ -99,10 +94,12 @@ struct MigrationInput {
         configuration.adopts = arguments.has("--adopt")
         configuration.dropUnknown = arguments.values("--drop-unknown")
         // One of the command line counts more than one of `ferry.json`.
-        if arguments.has("--refuse-loss"), arguments.has("--accept-loss"),
-            arguments.isTyped("--refuse-loss") == arguments.isTyped("--accept-loss")
-        {
-            throw arguments.wrong("--refuse-loss and --accept-loss contradict each other.", "Leave one of the two out.")
+        if arguments.has("--refuse-loss"), arguments.has("--accept-loss") {
+            guard arguments.isTyped("--refuse-loss") != arguments.isTyped("--accept-loss") else {
+                throw arguments.wrong(
+                    "--refuse-loss and --accept-loss contradict each other.", "Leave one of the two out.")
+            }
+            if arguments.isTyped("--refuse-loss") { configuration.losses = .refuse }
         }
         self.configuration = configuration
     }

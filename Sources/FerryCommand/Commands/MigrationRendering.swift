@@ -98,7 +98,10 @@ package struct MigrationRendering: CommandReport {
 
     static func json(_ differences: [VerificationSummary.Difference]) -> JSON {
         .list(differences) {
-            ["check": $0.check.rawValue, "entity": $0.entity, "count": $0.count, "example": $0.example]
+            [
+                "check": $0.check.rawValue, "entity": $0.entity, "property": $0.property, "count": $0.count,
+                "example": $0.example,
+            ]
         }
     }
 
@@ -303,7 +306,8 @@ package struct MigrationFailure: CommandReport {
 
     private var differences: [String] {
         (summary?.differences ?? []).map { difference in
-            let place = [difference.entity, difference.example.map { "for example \($0)" }].compactMap { $0 }
+            let name = difference.entity.map { $0 + (difference.property.map { "." + $0 } ?? "") }
+            let place = [name, difference.example.map { "for example \($0)" }].compactMap { $0 }
             return "  \(difference.check): \(difference.count.grouped) "
                 + (place.isEmpty ? "" : "(\(place.joined(separator: ", ")))")
         }

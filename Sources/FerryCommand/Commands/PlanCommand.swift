@@ -253,6 +253,9 @@ package struct PlanRendering: CommandReport {
     private var verdict: String {
         if plan.isUpToDate { return Emphasis.good.mark("Nothing to do.") }
         let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
+        if !plan.refusals.isEmpty, plan.refusals.allSatisfy({ $0.code == .lossRefused }) {
+            return Emphasis.caution.mark("Runs once the losses are accepted. \(losses)")
+        }
         guard plan.refusals.isEmpty else {
             return Emphasis.bad.mark(
                 "Refused, for \(plan.refusals.count) reason\(plan.refusals.count == 1 ? "" : "s")."

@@ -40,7 +40,9 @@ package struct ReadObjects {
         }
         for name in reading.path { object = try scope.expand(name, from: object).object }
         scope.require("\(object.key) = \(key)")
-        if let filter = mapping.filter { scope.require(try scope.condition(filter)) }
+        for condition in (mapping.filter.map { [$0] } ?? []) + reading.conditions {
+            scope.require(try scope.condition(condition))
+        }
         parameters = scope.parameters
         return "EXISTS (SELECT 1 FROM \(scope.from)\(scope.where))"
     }

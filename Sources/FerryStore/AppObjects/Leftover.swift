@@ -84,23 +84,28 @@ extension StoreLayout {
         switch leftover.kind {
         case .index, .entityName: return nil
         case .table:
-            if let entity = model.sortedEntityNames.first(where: { table(of: $0)?.name == leftover.table }) {
+            if let entity = model.sortedEntityNames.first(where: { isName(table(of: $0)?.name, leftover.table) }) {
                 return (entity, nil)
             }
-            return joinTables.first { $0.name == leftover.table }.map {
+            return joinTables.first { isName($0.name, leftover.table) }.map {
                 ($0.relationship.entity, $0.relationship.property)
             }
         case .column:
-            let entities = heirs + model.sortedEntityNames.filter { table(of: $0)?.name == leftover.table }
+            let entities = heirs + model.sortedEntityNames.filter { isName(table(of: $0)?.name, leftover.table) }
             for entity in entities {
-                if let key = attributeColumns(of: entity).first(where: { $0.value.name == leftover.part })?.key {
+                if let key = attributeColumns(of: entity).first(where: { isName($0.value.name, leftover.part) })?.key {
                     return (entity, key.property)
                 }
                 for (key, storage) in relationshipStorage(of: entity) {
-                    if case .foreignKey(_, leftover.part, _, _) = storage { return (entity, key.property) }
+                    if case .foreignKey(_, let column, _, _) = storage, isName(column, leftover.part) {
+                        return (entity, key.property)
+                    }
                 }
             }
             return nil
         }
     }
+
+    /// SQLite compares names without regard to the case of ASCII letters.
+    private func isName(_ name: String?, _ other: String?) -> Bool { name?.lowercased() == other?.lowercased() }
 }

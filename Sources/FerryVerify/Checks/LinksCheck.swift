@@ -61,6 +61,7 @@ struct LinksCheck: Check {
     ) {
         guard let told = links.told, missing.count > told else { return }
         context.report(
-            LinksCheck.self, entity: links.key.entity, count: missing.count - told, example: missing.example)
+            LinksCheck.self, entity: links.key.entity, property: links.key.property, count: missing.count - told,
+            example: missing.example)
     }
 }

@@ -109,7 +109,8 @@ struct SourceLinks: Sendable {
                 name.property == relationship && context.sourceModel.isKind(entity, of: name.entity)
             }
         }
-        for loss in context.verification.told ?? [] where isOne(loss.entity, loss.relationship) {
+        for loss in context.verification.told ?? [] {
+            guard let property = loss.property, isOne(loss.entity, property) else { continue }
             told = told.flatMap { known in loss.number.map { known + $0 } }
         }
         // A rule of a mapping model that replaces another one is deliberate; a warning tells it.
@@ -236,14 +237,14 @@ private struct LinkRules {
     private var partial: Set<[PropertyKey]> = []
     /// The relationships of the source whose links each of the destination gets; nil for those of an expression.
     private var fillers: [PropertyKey: Set<PropertyKey?>] = [:]
-    /// The names in all other expressions.
+    /// The names in rules and elements that may carry links in other ways: several relationships into one, links that
+    /// become objects. A value that reads a relationship does not carry its links.
     private(set) var read: Set<String> = []
 
     init(in context: VerificationContext) {
         mappings = Dictionary(grouping: context.step.entityMappings, by: \.source)
         for mapping in context.step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping, in: context) }
-            for expression in mapping.attributes.compactMap(\.expression) { addNames(in: expression) }
             if let iteration = mapping.iteration { addNames(in: iteration.elements) }
         }
     }

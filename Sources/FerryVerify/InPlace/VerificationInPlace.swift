@@ -26,7 +26,7 @@ package final class VerificationInPlace {
     /// migration has told which links it loses.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
-        told: [ToldLinks]? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
+        told: [ToldLoss]? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) throws {
         self.tables = tables
         let source = try StoreLayout.actual(for: step.source.model, on: connection)
@@ -90,7 +90,7 @@ package final class VerificationInPlace {
         throw FerryError(
             .verificationFailed,
             "The result would not match version \(step.destination.name): "
-                + "\(first.check)\(first.entity.map { " of \($0)" } ?? "") (\(first.count))\(place). The store is unchanged.",
+                + "\(first.title)\(place). The store is unchanged.",
             remedy: """
                 Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restarts), and report this.
                 """,

@@ -92,7 +92,7 @@ struct ComposedChain {
             var verification = Verification(
                 mode: .full, step: step.resolved, sourcePath: source, isSourcePrivate: true,
                 destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: options.now)
-            verification.told = ToldLinks.of(step.resolved, reported: nil)
+            verification.told = ToldLoss.of(step.resolved, reported: nil)
             let differences = try verification.run().differences
             #expect(differences.isEmpty, "\(step.versions): \(differences)")
             try run.finish()

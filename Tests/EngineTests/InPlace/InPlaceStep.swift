@@ -109,7 +109,7 @@ extension InPlaceRun {
             checks: { work in
                 let verification = try VerificationInPlace(
                     of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
-                    told: ToldLinks.of(work.step, reported: nil))
+                    told: ToldLoss.of(work.step, reported: nil))
                 return { counts, counted in
                     try damaging(work.connection)
                     try verification.check(counts, counted: counted)

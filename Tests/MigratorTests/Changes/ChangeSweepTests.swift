@@ -110,7 +110,7 @@ struct ChangeSweepTests {
     }
 
     private func configuration(_ store: DamagedStore, _ output: String, jobs: Int? = nil) -> Configuration {
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = URL(fileURLWithPath: output)
             $0.executor = store.way.executor

@@ -67,7 +67,7 @@ struct BudgetTests {
     @Test("A large enough budget changes nothing")
     func isNotSpent() throws {
         let small = try SmallMigration()
-        let report = try small.migrator().migrate(Configuration { $0.budget = .seconds(3_600) })
+        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.budget = .seconds(3_600) })
         #expect(report.outcome == .migrated && !report.resumed)
     }
 
@@ -78,7 +78,7 @@ struct BudgetTests {
     func isReason(_ statement: Int) throws {
         let small = try SmallMigration()
         let (isIn, statements) = (Locked(Phase.preflight), Locked(0))
-        var configuration = Configuration { $0.budget = .milliseconds(500) }
+        var configuration = Configuration.allowingLosses { $0.budget = .milliseconds(500) }
         configuration.trace = { event in
             guard event.kind == .statement, event.text.hasPrefix("SELECT"), isIn.withLock({ $0 == .rows }) else {
                 return
@@ -103,7 +103,7 @@ struct BudgetTests {
         let stop = StopRequest()
         stop.request(FerryError(.interrupted, "Stopped by hand."))
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration { $0.budget = .nanoseconds(1) }, stop: stop)
+            try small.migrator().migrate(Configuration.allowingLosses { $0.budget = .nanoseconds(1) }, stop: stop)
         }
         #expect(error?.code == .interrupted)
     }

@@ -47,7 +47,7 @@ struct ExternalFilesFaultTests {
         let store = try DamagedStore(.copy, damage: damage, later: DamagedStore.later)
         try put(beside: store.store)
         let output = store.folder.file("New.sqlite")
-        let configuration = Configuration {
+        let configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = URL(fileURLWithPath: output)
             $0.now = { Date(timeIntervalSinceReferenceDate: 0) }

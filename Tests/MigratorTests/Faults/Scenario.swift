@@ -35,7 +35,7 @@ struct Scenario {
     }
 
     /// Runs every step separately, with small chunks, and with the same time for all calls.
-    static let configuration = Configuration {
+    static let configuration = Configuration.allowingLosses {
         $0.chunkSize = .rows(5)
         $0.composes = false
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }

@@ -119,7 +119,7 @@ final class RandomPair {
         let options = GenerationOptions(rows: 9, seed: seed, emptyPercent: 25, usesWriteAheadLog: false)
         let store = folder.file("Old.sqlite")
         try StoreGenerator(catalog.version(named: "V1"), options: options).generate(at: store, files: FileLayer())
-        var configuration = Configuration {
+        var configuration = Configuration.allowingLosses {
             $0.target = "V2"
             $0.takesSnapshot = false
         }

@@ -170,10 +170,10 @@ struct InPlacePhase: MigrationPhase {
 
 extension EngineOptions {
     var checksInPlace: InPlaceRun.Checks {
-        { [progress, stop, toldLinks] work in
+        { [progress, stop, toldLosses] work in
             let verification = try VerificationInPlace(
                 of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
-                told: ToldLinks.of(work.step, reported: work.isFirst ? toldLinks : nil), progress: progress, stop: stop)
+                told: ToldLoss.of(work.step, reported: work.isFirst ? toldLosses : nil), progress: progress, stop: stop)
             return { counts, counted in try verification.check(counts, counted: counted) }
         }
     }

@@ -65,7 +65,7 @@ struct StepVerification: MigrationPhase {
             counts: made.entityMappings.map(EntityMappingCounts.init), now: migration.now,
             externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace, progress: progress, stop: stop)
-        verification.told = ToldLinks.of(step, reported: number == 1 ? migration.findings.toldLinks : nil)
+        verification.told = ToldLoss.of(step, reported: number == 1 ? migration.findings.toldLosses : nil)
         verification.resumeKey = "\(FerryVersion.tool) \(head.id) \(number)"
         verification.memory = memory
         verification.jobs = configuration.jobs
@@ -83,9 +83,7 @@ struct StepVerification: MigrationPhase {
     }
 
     private static func differs(_ summary: VerificationSummary, _ verification: Verification) -> FerryError {
-        let kinds = summary.differences.prefix(5).map { difference in
-            "\(difference.check)\(difference.entity.map { " of \($0)" } ?? "") (\(difference.count))"
-        }
+        let kinds = summary.differences.prefix(5).map(\.title)
         let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
         let version = verification.step.destination.name
         // Differences that follow from the mapping models can only be corrected in them.

@@ -7,12 +7,12 @@ extension MigrationPlan {
     package var lineages: [PropertyLineage] {
         let resolved = steps.flatMap { $0.parts.isEmpty ? [$0.resolved] : $0.parts.map(\.resolved) }
         guard let model = resolved.first?.source.model else { return [] }
-        let flows = resolved.map { (flow: PropertyFlow($0), version: $0.destination.name) }
+        let all = resolved.map { (carriers: StepCarriers($0), version: $0.destination.name) }
         var lineages: [PropertyLineage] = []
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
-            for name in LossTrace.stored(of: entity, in: model).sorted() {
+            for name in model.storedProperties(of: entity).sorted() {
                 let property = StoredProperty(entity: entity, property: name)
-                let stops = Self.stops(of: property, flows)
+                let stops = Self.stops(of: property, all)
                 if !stops.isEmpty { lineages.append(.init(property: property.name, stops: stops)) }
             }
         }
@@ -20,16 +20,16 @@ extension MigrationPlan {
     }
 
     private static func stops(
-        of property: StoredProperty, _ flows: [(flow: PropertyFlow, version: String)]
+        of property: StoredProperty, _ all: [(carriers: StepCarriers, version: String)]
     ) -> [PropertyLineage.Stop] {
         var stops: [PropertyLineage.Stop] = []
         var now: Set<StoredProperty> = [property]
-        for (flow, version) in flows {
-            if now.contains(where: flow.isHandledByPolicy) {
+        for (carriers, version) in all {
+            let next = now.reduce(into: Set<StoredProperty>()) { $0.formUnion(carriers.continuations(of: $1)) }
+            if next.isEmpty, now.contains(where: { carriers.policy(of: $0) != nil }) {
                 stops.append(.init(version: version, properties: [], isByPolicy: true))
                 return stops
             }
-            let next = now.reduce(into: Set<StoredProperty>()) { $0.formUnion(flow.continuations(of: $1)) }
             if next != now {
                 stops.append(.init(version: version, properties: next.map(\.name).sorted(), isByPolicy: false))
             }

@@ -3,69 +3,10 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// The source relationships of which a step keeps one of several links, since a side becomes to-one.
-struct NarrowedLinks {
-    let step: ResolvedStep
-    private var sources: [PropertyKey: Set<String>] = [:]
-    /// Sides whose links another rule carries over completely.
-    private var kept: Set<PropertyKey> = []
-    /// Sides that are narrowed together with their inverse: the choice of links decides which are lost.
-    private var bothWays: Set<PropertyKey> = []
-
-    init(_ step: ResolvedStep) {
-        self.step = step
-        for mapping in step.entityMappings where mapping.policy == nil {
-            for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping) }
-        }
-    }
-
-    private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
-        let (old, new) = (step.source.model, step.destination.model)
-        guard let name = rule.sourceRelationship, let link = old.relationship(name, of: mapping.source),
-            let side = old.key(of: name, in: mapping.source),
-            let target = new.relationship(rule.name, of: mapping.destination)
-        else { return }
-        let inverse = old.inverse(of: link)
-        let otherSide = old.inverseKey(of: link)
-        let targetInverse = new.inverse(of: target)
-        var narrowed: [PropertyKey: Set<String>] = [:]
-        if link.isToMany, !target.isToMany { narrowed[side, default: []].insert(mapping.source) }
-        // A to-many relationship without inverse is a key in its destination's table, which leads to one object.
-        if targetInverse.map({ !$0.isToMany }) ?? target.isToMany {
-            if let inverse, inverse.isToMany, let otherSide {
-                narrowed[otherSide, default: []].formUnion(old.family(of: otherSide.entity))
-            } else if inverse == nil, !link.isToMany {
-                // Any number of objects may have a key to the same one.
-                narrowed[side, default: []].insert(mapping.source)
-            }
-        }
-        guard !narrowed.isEmpty else {
-            kept.insert(side)
-            if let otherSide { kept.insert(otherSide) }
-            return
-        }
-        if narrowed.count > 1 { bothWays.formUnion(narrowed.keys) }
-        sources.merge(narrowed) { $0.union($1) }
-    }
-
-    /// The losses in name order, without links that another rule carries over.
-    func losses(at place: Int, to version: String) -> [ChainLoss] {
-        let model = step.source.model
-        return sources.filter { !kept.contains($0.key) }.map { side, sources in
-            ChainLoss(
-                entity: side.entity, property: side.property,
-                entities: sources.filter { model.entities[$0]?.isAbstract == false }.inOrder(by: codeUnitOrder),
-                version: version, step: place, cause: .relatedToOne(isExact: !bothWays.contains(side)))
-        }
-        .filter { !$0.entities.isEmpty }
-        .inOrder { codeUnitOrder($0.name, $1.name) }
-    }
-}
-
 /// The orders of the store's relationships that a chain loses while the links stay.
 ///
 /// An order is traced under its name in each version, so that only orders of the store are reported.
-struct LostOrders {
+struct OrderLosses {
     /// The order of an owner's objects of one entity, since several rules may fill a relationship.
     private struct Part: Hashable {
         var owner: PropertyKey
@@ -82,9 +23,9 @@ struct LostOrders {
     private let versions: [String]
     private var found: [PropertyKey: Found] = [:]
 
-    init(_ steps: [ResolvedStep], versions: [String]) {
-        precondition(!steps.isEmpty, "a chain has a step")
-        model = steps[0].source.model
+    init(_ carriers: [StepCarriers], versions: [String]) {
+        precondition(!carriers.isEmpty, "a chain has a step")
+        model = carriers[0].model
         self.versions = versions
         // The orders of the store that each order of a version continues.
         var held: [PropertyKey: Set<PropertyKey>] = [:]
@@ -95,8 +36,8 @@ struct LostOrders {
                 held[side] = [side]
             }
         }
-        for (index, step) in steps.enumerated() where !held.isEmpty {
-            held = pass(held, through: StepOrders(step), at: index + 1)
+        for index in carriers.indices where !held.isEmpty {
+            held = pass(held, through: StepOrders(carriers[index]), at: index + 1)
         }
     }
 
@@ -118,6 +59,10 @@ struct LostOrders {
             case .unordered: lost[part] = .unordered
             case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
             }
+        }
+        // An order that no rule passes on is lost, if links of it are left.
+        for owner in held.keys where !orders.all.contains(where: { $0.owner == owner }) && orders.hasLinks(owner) {
+            lost[Part(owner: owner, member: "")] = .unordered
         }
         for (part, cause) in lost where !kept.contains(part) {
             for origin in held[part.owner] ?? [] {
@@ -159,15 +104,17 @@ private struct StepOrders {
         var outcome: Outcome
     }
 
-    private let step: ResolvedStep
+    private let carriers: StepCarriers
     private let mappings: [String: ResolvedEntityMapping]
     /// The rules that fill a relationship of the destination or its inverse.
     private var filling: [Set<PropertyKey>: [(key: PropertyKey, passesOnOrders: Bool)]] = [:]
     private(set) var all: [Order] = []
 
-    init(_ step: ResolvedStep) {
-        self.step = step
-        mappings = step.mappingsByName
+    private var step: ResolvedStep { carriers.step }
+
+    init(_ carriers: StepCarriers) {
+        self.carriers = carriers
+        mappings = carriers.step.mappingsByName
         for mapping in step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty {
                 guard let ends = ends(of: rule, mapping) else { continue }
@@ -178,6 +125,12 @@ private struct StepOrders {
         for mapping in step.entityMappings {
             for rule in mapping.relationships { add(rule, of: mapping) }
         }
+    }
+
+    /// Whether the links of a relationship live on in some form.
+    func hasLinks(_ owner: PropertyKey) -> Bool {
+        let property = StoredProperty(entity: owner.entity, property: owner.property)
+        return carriers.policy(of: property) == nil && !carriers.continuations(of: property).isEmpty
     }
 
     private struct Ends {

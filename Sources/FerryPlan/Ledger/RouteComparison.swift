@@ -133,10 +133,10 @@ extension VersionGraph {
         }
         guard let model = edges.first?.source.model else { return nil }
         var all: Set<StoredProperty> = []
-        for loss in LossTrace(steps).losses().keys {
+        for loss in Ledger(steps, versions: []).whole().keys {
             all.insert(loss)
             guard loss.property == nil else { continue }
-            for name in LossTrace.stored(of: loss.entity, in: model) {
+            for name in model.storedProperties(of: loss.entity) {
                 all.insert(StoredProperty(entity: loss.entity, property: name))
             }
         }

@@ -1,0 +1,185 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// The values and objects of a step's source of which the step keeps a part.
+struct AttributeLosses {
+    let carriers: StepCarriers
+    let place: Int
+    let version: String
+
+    private var step: ResolvedStep { carriers.step }
+    private var model: ManagedObjectModel { carriers.model }
+
+    /// An inferred mapping carries every object and value that it does not convert.
+    func all(isInferred: Bool) -> [ChainLoss] {
+        let properties = carriers.all.filter { property, found in
+            property.property.map { model.relationship($0, of: property.entity) == nil } == true
+                && (!isInferred || found.contains { $0.pair != .nothing })
+        }
+        .keys.inOrder { codeUnitOrder($0.name, $1.name) }
+        let values = properties.flatMap { property in
+            isInferred
+                ? [narrowed(property)] : [narrowed(property), carriedInPart(property), merged(property)]
+        }
+        return (isInferred ? [] : carriers.mappings.keys.sorted().compactMap(filtered)) + values.compactMap { $0 }
+    }
+
+    private func loss(_ property: StoredProperty, _ cause: ChainLoss.Cause) -> ChainLoss {
+        ChainLoss(
+            entity: property.entity, property: property.property, entities: [property.entity], version: version,
+            step: place, cause: cause)
+    }
+
+    /// Objects that every entity mapping which makes one object of each may leave out.
+    private func filtered(_ entity: String) -> ChainLoss? {
+        let mappings = carriers.mappings[entity] ?? []
+        let judged = mappings.carriers
+        guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
+            !mappings.contains(where: { $0.policy != nil }), !judged.haveComplements
+        else { return nil }
+        var loss = loss(StoredProperty(entity: entity, property: nil), .filtered(by: judged.map(\.name)))
+        loss.objects = .init(except: judged.map { .init($0) })
+        return loss
+    }
+
+    // MARK: Values
+
+    /// Values that the new type changes, unless another rule keeps them.
+    private func narrowed(_ property: StoredProperty) -> ChainLoss? {
+        guard let found = carriers.all[property] else { return nil }
+        let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
+        guard let first = narrow.first, let name = property.property,
+            let old = model.attribute(name, of: property.entity)?.type,
+            let new = step.destination.model.attribute(
+                first.destination.property ?? "", of: first.destination.entity)?.type
+        else { return nil }
+        let keep = found.filter { carrier in
+            let mapping = carrier.reading.mapping
+            return carrier.isOwn && carrier.pair == .nothing && mapping.iteration == nil && mapping.unique.isEmpty
+        }
+        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
+        let isPart = first.reading.mapping.iteration != nil || !first.reading.mapping.unique.isEmpty
+        guard
+            !keep.contains(where: { isPart || ($0.reading.mapping.readsEveryObject && $0.reading.conditions.isEmpty) })
+        else { return nil }
+        var loss = loss(property, .narrowed(from: old, to: new))
+        loss.objects = .init(except: keep.map(\.reading))
+        loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
+        return loss
+    }
+
+    /// A value that only some of the objects carry on.
+    private func carriedInPart(_ property: StoredProperty) -> ChainLoss? {
+        let mappings = carriers.mappings[property.entity] ?? []
+        guard let name = property.property, let found = carriers.all[property], !found.isEmpty,
+            !mappings.contains(where: { $0.policy != nil })
+        else { return nil }
+        let own = found.filter(\.isOwn)
+        if own.cover(name, of: mappings) { return nil }
+        var loss = loss(property, .carriedInPart(by: found.map(\.reading.mapping.name).distinct))
+        // Objects that no mapping carries are lost as objects.
+        let whole = own.filter(\.reading.conditions.isEmpty).map(\.reading.mapping)
+        loss.objects = .init(of: mappings.carriers.filter { !whole.contains($0) }, except: found.map(\.reading).distinct)
+        return loss
+    }
+
+    /// Values of which objects that become one keep one.
+    private func merged(_ property: StoredProperty) -> ChainLoss? {
+        guard let found = carriers.all[property] else { return nil }
+        func mayVanish(_ carrier: Carrier) -> Bool {
+            let unique = carrier.reading.mapping.unique
+            return !unique.isEmpty && !unique.contains(carrier.destination.property ?? "")
+        }
+        guard let first = found.first(where: mayVanish), found.allSatisfy(mayVanish),
+            carriers.policy(of: property) == nil
+        else { return nil }
+        let mapping = first.reading.mapping
+        // Values of other objects that an expression reads cannot be compared in the objects' own rows.
+        let isOwn = first.isOwn && property.entity == mapping.source
+        return loss(property, .merged(Merging.of(mapping, in: step, isOwn: isOwn, ends: .apart)))
+    }
+
+    private typealias Merging = ChainLoss.Merging
+}
+
+extension [Carrier] {
+    /// Whether they carry a property of every object that lives on.
+    func cover(_ name: String, of mappings: [ResolvedEntityMapping]) -> Bool {
+        func isFree(_ carrier: Carrier) -> Bool {
+            carrier.reading.conditions.allSatisfy { $0.holds(whereThereIs: name) }
+        }
+        let free = filter(isFree)
+        // Objects that all of these leave out are lost as objects.
+        if mappings.carriers.allSatisfy({ mapping in free.contains { $0.reading.mapping == mapping } }) { return true }
+        if free.map(\.reading.mapping).haveComplements { return true }
+        let isOfEach = free.contains { carrier in
+            let mapping = carrier.reading.mapping
+            return (mapping.iteration == nil || carrier.isJoin) && mapping.filter.map { $0.holds(whereThereIs: name) } ?? true
+        }
+        if isOfEach { return true }
+        // Of one mapping, the value of one condition and that of its complement.
+        return mappings.carriers.allSatisfy { mapping in
+            let conditions = filter { $0.reading.mapping == mapping }.map(\.reading.conditions)
+            return conditions.contains { one in
+                one.allSatisfy { $0.holds(whereThereIs: name) }
+                    || conditions.contains { one.count == 1 && $0.count == 1 && one[0].isComplement(of: $0[0]) }
+            }
+        }
+    }
+}
+
+extension ChainLoss.Reading {
+    var isOfEveryObject: Bool { mapping.readsEveryObject && conditions.isEmpty }
+}
+
+extension [ResolvedEntityMapping] {
+    /// Those that make one object of each; without any, all.
+    ///
+    /// A mapping with elements or with `unique` reads an object for a part of it: beside one that carries the object,
+    /// it does not stand in for that one.
+    var carriers: [ResolvedEntityMapping] {
+        let carriers = filter { $0.iteration == nil && $0.unique.isEmpty }
+        return carriers.isEmpty ? self : carriers
+    }
+
+    /// Whether one filter is the complement of another.
+    var haveComplements: Bool {
+        let filters = filter { $0.iteration == nil }.compactMap(\.filter)
+        return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
+    }
+}
+
+extension ChainLoss.Merging {
+    /// How a mapping with `unique` merges the objects of its source entity.
+    static func of(_ mapping: ResolvedEntityMapping, in step: ResolvedStep, isOwn: Bool, ends: Ends) -> Self {
+        let order: Order =
+            switch mapping.keep {
+            case .first: .first
+            case .last: .last
+            case .newest(let value): .greatest(value.sourceKeys ?? value.ownProperty)
+            }
+        return Self(
+            by: mapping.unique, sources: isOwn ? keys(of: mapping, in: step) : nil, nilIsEqual: mapping.nilIsEqual,
+            kept: mapping.keptObject, order: order, ends: ends)
+    }
+
+    /// The source attributes by whose values the source objects are merged among themselves; nil if rows do not show it.
+    private static func keys(of mapping: ResolvedEntityMapping, in step: ResolvedStep) -> [String]? {
+        let (old, new) = (step.source.model, step.destination.model)
+        let others = step.entityMappings.filter { $0.destination == mapping.destination && $0.name != mapping.name }
+        // The two parts of a mapping with `keep` read every object together.
+        let isPair = mapping.separatedFrom != nil && others.allSatisfy { $0.separatedFrom == mapping.separatedFrom }
+        guard isPair || (others.isEmpty && mapping.readsEveryObject), !step.hasPolicies else { return nil }
+        var keys: [String] = []
+        for name in mapping.unique {
+            guard let key = mapping.attributes.first(where: { $0.name == name })?.expression?.sourceKeys,
+                let before = old.attribute(key, of: mapping.source),
+                let after = new.attribute(name, of: mapping.destination), before.type == after.type
+            else { return nil }
+            keys.append(key)
+        }
+        return keys
+    }
+}

@@ -1,0 +1,250 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// What becomes of every stored property of the store, over all steps of a chain.
+///
+/// The ledger fails closed: a property is carried where a rule proves that its value can be told from the new one
+/// (``StepCarriers``), or transformed where a listed function computes a new value of it. All else is lost, whatever
+/// reads it. A loss of a later step is told under the name that the property has in the store.
+struct Ledger {
+    private let carriers: [StepCarriers]
+    /// The name of each step's destination version.
+    private let versions: [String]
+
+    init(_ steps: [ResolvedStep], versions: [String]) {
+        carriers = steps.map { StepCarriers($0) }
+        self.versions = versions
+    }
+
+    private var model: ManagedObjectModel { carriers[0].model }
+
+    // MARK: Lost as a whole
+
+    /// The properties that no step carries on, with the index of the losing step; a lost entity stands for its properties.
+    func whole() -> [StoredProperty: Int] {
+        guard !carriers.isEmpty else { return [:] }
+        var losses: [StoredProperty: Int] = [:]
+        for entity in model.concreteEntities {
+            let objects = StoredProperty(entity: entity, property: nil)
+            if let step = end(of: objects) {
+                losses[objects] = step
+                continue
+            }
+            for name in model.storedProperties(of: entity) {
+                let property = StoredProperty(entity: entity, property: name)
+                if let step = end(of: property) { losses[property] = step }
+            }
+        }
+        return losses
+    }
+
+    private func end(of property: StoredProperty) -> Int? {
+        var now: Set<StoredProperty> = [property]
+        for (index, carriers) in carriers.enumerated() {
+            now = now.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) }
+            if now.isEmpty { return index }
+        }
+        return nil
+    }
+
+    // MARK: All lines
+
+    /// The lines that lose something, entity by entity, with the most rows that each can concern.
+    ///
+    /// `rows` are those of the store by entity, without subentities.
+    func losses(of rows: [String: Int64], areEstimated: Bool) -> [ChainLoss] {
+        guard !carriers.isEmpty else { return [] }
+        let whole = whole()
+        let parts = parts(whole)
+        return (lines(whole) + parts + OrderLosses(carriers, versions: versions).losses()).compactMap { loss in
+            var loss = loss
+            let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
+            if objects == 0, !areEstimated { return nil }
+            loss.count = .atMost(objects)
+            if loss.property == nil, loss.isWhole { loss.count = areEstimated ? .about(objects) : .exactly(objects) }
+            return loss
+        }
+    }
+
+    private func lines(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        var losses: [ChainLoss] = []
+        for entity in model.sortedEntityNames {
+            if let step = lost[StoredProperty(entity: entity, property: nil)] {
+                losses.append(line(entity, nil, [entity], at: step))
+            }
+            for name in names(declaredBy: entity) {
+                // One line stands for the family, unless some subentities keep the property.
+                let family = model.family(of: entity).filter { model.entities[$0]?.isAbstract == false }
+                let living = family.filter { lost[StoredProperty(entity: $0, property: nil)] == nil }
+                let steps = living.map { lost[StoredProperty(entity: $0, property: name)] }
+                guard let step = steps.lazy.compactMap(\.self).first else { continue }
+                if !steps.contains(nil) {
+                    losses.append(line(entity, name, living, at: step))
+                } else {
+                    losses += zip(living, steps).compactMap { member, step in
+                        step.map { line(member, name, [member], at: $0) }
+                    }
+                }
+            }
+        }
+        return losses
+    }
+
+    private func names(declaredBy entity: String) -> [String] {
+        let parent = model.entities[entity]?.superentity
+        return model.storedProperties(of: entity).filter { name in
+            guard let parent else { return true }
+            return model.attribute(name, of: parent) == nil && model.relationship(name, of: parent) == nil
+        }
+    }
+
+    private func line(_ entity: String, _ name: String?, _ entities: [String], at index: Int) -> ChainLoss {
+        let step = carriers[index].step
+        var cause = ChainLoss.Cause.removed
+        // The properties that the store's ones have become by then.
+        let now = properties(of: entities.map { StoredProperty(entity: $0, property: name) }, at: index)
+        if let policy = name == nil ? nil : now.lazy.compactMap(carriers[index].policy).first {
+            cause = .leftToPolicy(policy)
+        } else if !step.mappingModels.allSatisfy(\.isInferred) {
+            if let name {
+                let readers = step.readers(of: name)
+                let isKnown = now.contains { property in
+                    step.entityMappings.contains { mapping in
+                        mapping.source == property.entity
+                            && step.destination.model.hasProperty(name, of: mapping.destination)
+                    }
+                }
+                if index > 0 || isKnown || !readers.isEmpty { cause = .notCarried(readBy: readers) }
+            } else {
+                let names = Set(now.map(\.entity))
+                let isRemoved = step.mappingModels.contains { model in
+                    model.entityMappings.contains { mapping in
+                        mapping.destination == nil && mapping.source.map(names.contains) == true
+                    }
+                }
+                cause = isRemoved ? .removedByMapping : .noEntityMapping
+            }
+        }
+        return ChainLoss(
+            entity: entity, property: name, entities: entities, version: versions[index], step: index + 1, cause: cause)
+    }
+
+    private func properties(of properties: [StoredProperty], at index: Int) -> Set<StoredProperty> {
+        carriers[..<index].reduce(Set(properties)) { now, carriers in
+            now.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) }
+        }
+    }
+
+    // MARK: Lost in part
+
+    /// What each step keeps a part of, under the store's names, without what is lost as a whole.
+    private func parts(_ whole: [StoredProperty: Int]) -> [ChainLoss] {
+        var losses: [ChainLoss] = []
+        // For each property of the store those of the version at hand that carry it.
+        var now: [StoredProperty: Set<StoredProperty>] = [:]
+        for (index, carriers) in carriers.enumerated() {
+            let isInferred = carriers.step.mappingModels.allSatisfy(\.isInferred)
+            let found = parts(of: carriers, at: index, isInferred)
+            if index == 0 {
+                losses += found.filter { loss in
+                    loss.entities.contains { whole[StoredProperty(entity: $0, property: loss.property)] == nil }
+                }
+            } else if !found.isEmpty {
+                if now.isEmpty { now = held(whole, at: index) }
+                losses += named(found, now, at: index)
+            }
+            guard !now.isEmpty else { continue }
+            now = now.mapValues { all in all.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) } }
+        }
+        return losses
+    }
+
+    private func parts(of carriers: StepCarriers, at index: Int, _ isInferred: Bool) -> [ChainLoss] {
+        let links = LinkLosses(carriers: carriers, place: index + 1, version: versions[index])
+        return AttributeLosses(carriers: carriers, place: index + 1, version: versions[index]).all(isInferred: isInferred)
+            + links.all(isInferred: isInferred)
+    }
+
+    /// The properties of the store that live on as a whole, with what they are before a step.
+    private func held(_ whole: [StoredProperty: Int], at index: Int) -> [StoredProperty: Set<StoredProperty>] {
+        var held: [StoredProperty: Set<StoredProperty>] = [:]
+        for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
+            for name in [nil] + model.storedProperties(of: entity).map(Optional.some) {
+                let property = StoredProperty(entity: entity, property: name)
+                if whole[property] == nil { held[property] = properties(of: [property], at: index) }
+            }
+        }
+        return held
+    }
+
+    /// The losses of a later step under the store's names; a property that also lives on elsewhere is not lost.
+    private func named(
+        _ losses: [ChainLoss], _ now: [StoredProperty: Set<StoredProperty>], at index: Int
+    ) -> [ChainLoss] {
+        var causes: [StoredProperty: ChainLoss.Cause] = [:]
+        for loss in losses {
+            for entity in loss.entities {
+                causes[StoredProperty(entity: entity, property: loss.property)] = loss.cause
+            }
+        }
+        var named: [ChainLoss] = []
+        for (property, all) in now.inOrder(by: { codeUnitOrder($0.key.name, $1.key.name) }) {
+            let found = all.inOrder { codeUnitOrder($0.name, $1.name) }.map { causes[$0] }
+            guard let cause = found.first ?? nil, !found.contains(nil) else { continue }
+            let declaring =
+                property.property.flatMap { model.declaringEntity(of: $0, in: property.entity) } ?? property.entity
+            if let known = named.firstIndex(where: {
+                $0.property == property.property && $0.entity == declaring && $0.cause == cause
+            }) {
+                named[known].entities.append(property.entity)
+                continue
+            }
+            named.append(
+                ChainLoss(
+                    entity: declaring, property: property.property, entities: [property.entity],
+                    version: versions[index], step: index + 1, cause: cause))
+        }
+        return named
+    }
+
+    // MARK: What is computed anew
+
+    /// The properties of the store whose values a listed function computes anew in some step, by their names.
+    func transformed() -> [StoredProperty] {
+        let whole = whole()
+        var found: [StoredProperty] = []
+        for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
+            for name in model.storedProperties(of: entity) {
+                let property = StoredProperty(entity: entity, property: name)
+                guard whole[property] == nil else { continue }
+                let isComputed = carriers.indices.contains { index in
+                    let now = properties(of: [property], at: index).flatMap { carriers[index].all[$0] ?? [] }
+                    return !now.isEmpty && now.allSatisfy(\.isTransformed)
+                }
+                if isComputed { found.append(property) }
+            }
+        }
+        return found
+    }
+}
+
+extension ManagedObjectModel {
+    fileprivate func hasProperty(_ name: String, of entity: String) -> Bool {
+        attribute(name, of: entity) != nil || relationship(name, of: entity) != nil
+    }
+}
+
+extension ResolvedStep {
+    /// The entity mappings with an expression, a condition or elements that name a property.
+    fileprivate func readers(of property: String) -> [String] {
+        let key = property.split(separator: ".").first.map(String.init) ?? property
+        return entityMappings.filter { mapping in
+            let expressions =
+                mapping.attributes.compactMap(\.expression) + mapping.relationships.map(\.from)
+                + (mapping.iteration.map { [$0.elements] } ?? []) + (mapping.filter?.parts ?? [])
+            return expressions.contains { $0.names(key) }
+        }.map(\.name)
+    }
+}

@@ -1,0 +1,201 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+
+/// A rule by which a step carries values or links of a source property into a property of its destination.
+struct Carrier: Sendable, Hashable {
+    /// The objects whose values it carries.
+    var reading: ChainLoss.Reading
+    var destination: StoredProperty
+    var isTransformed = false
+    /// What the new type can lose of a value.
+    var pair = PairLoss.nothing
+    /// Whether each link becomes an object that is related to both ends.
+    var isJoin = false
+
+    /// Whether the values are those of the mapping's source objects themselves.
+    var isOwn: Bool { reading.path.isEmpty && !reading.isOfElement }
+}
+
+/// What carries each stored property of a step's source.
+struct StepCarriers {
+    let step: ResolvedStep
+    let model: ManagedObjectModel
+    let mappings: [String: [ResolvedEntityMapping]]
+    private(set) var all: [StoredProperty: [Carrier]] = [:]
+    private var entities: [String: Set<String>] = [:]
+    private var policyEntities: [String: String] = [:]
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        model = step.source.model
+        mappings = Dictionary(grouping: step.entityMappings, by: \.source)
+        for mapping in step.entityMappings {
+            entities[mapping.source, default: []].insert(mapping.destination)
+            if let policy = mapping.policy { policyEntities[mapping.source] = policy }
+            for attribute in mapping.attributes {
+                if let expression = attribute.expression { add(expression, to: attribute.name, of: mapping) }
+            }
+            for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping) }
+        }
+    }
+
+    private mutating func add(_ expression: Expression, to name: String, of mapping: ResolvedEntityMapping) {
+        // Most expressions copy one attribute.
+        if let key = expression.sourceKey {
+            return add(CarriedPath(base: .variable("source"), keys: [key]), to: name, of: mapping)
+        }
+        for path in expression.carriedPaths() { add(path, to: name, of: mapping) }
+    }
+
+    private mutating func add(_ path: CarriedPath, to name: String, of mapping: ResolvedEntityMapping) {
+        guard let start = start(of: path.base, mapping), let end = end(of: path.keys, from: start.entities) else {
+            return
+        }
+        var reading = ChainLoss.Reading(mapping, path: end.path, isOfElement: start.isElement)
+        reading.conditions = path.conditions
+        let type = step.destination.model.attribute(name, of: mapping.destination)?.type
+        var carrier = Carrier(
+            reading: reading, destination: StoredProperty(entity: mapping.destination, property: name),
+            isTransformed: path.isTransformed || end.isTransformed)
+        for property in end.properties {
+            if !carrier.isTransformed, let type, let name = property.property,
+                let old = model.attribute(name, of: property.entity)?.type
+            {
+                carrier.pair = old.loss(in: type)
+            }
+            all[property, default: []].append(carrier)
+        }
+    }
+
+    private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
+        let destination = StoredProperty(entity: mapping.destination, property: rule.name)
+        if let name = rule.sourceRelationship {
+            if model.relationship(name, of: mapping.source) != nil {
+                all[StoredProperty(entity: mapping.source, property: name), default: []].append(
+                    Carrier(reading: .init(mapping), destination: destination))
+            }
+            return
+        }
+        for path in rule.from.carriedPaths(ofObjects: true) {
+            var reading = ChainLoss.Reading(mapping)
+            reading.conditions = path.conditions
+            if path.keys.count == 1, path.base == .variable("source") || path.base == .evaluatedObject,
+                model.relationship(path.keys[0], of: mapping.source) != nil
+            {
+                all[StoredProperty(entity: mapping.source, property: path.keys[0]), default: []].append(
+                    Carrier(reading: reading, destination: destination))
+            } else if path.keys.isEmpty, let iteration = mapping.iteration, path.base == .variable(iteration.variable),
+                let name = joined(by: mapping)
+            {
+                // The new object stands for the link: it is related to the objects at both ends.
+                all[StoredProperty(entity: mapping.source, property: name), default: []].append(
+                    Carrier(reading: reading, destination: destination, isJoin: true))
+            }
+        }
+    }
+
+    /// The relationship whose links become objects of an iterating mapping that are related to the source object, too.
+    private func joined(by mapping: ResolvedEntityMapping) -> String? {
+        guard let path = mapping.iteration.flatMap({ IterationPath.relationships(of: $0.elements) }), path.count == 1,
+            mapping.unique.isEmpty
+        else { return nil }
+        func isOfSource(_ rule: ResolvedRelationship) -> Bool {
+            rule.from == .variable("source") || rule.from == .evaluatedObject
+        }
+        let isRelated =
+            mapping.relationships.contains { !$0.mappings.isEmpty && isOfSource($0) }
+            || (mappings[mapping.source] ?? []).contains { other in
+                other.iteration == nil
+                    && other.relationships.contains { $0.mappings.contains(mapping.name) && isOfSource($0) }
+            }
+        return isRelated ? path[0] : nil
+    }
+
+    // MARK: Continuations
+
+    /// The properties that continue a property; a relationship also continues where its inverse does.
+    func continuations(of property: StoredProperty) -> Set<StoredProperty> {
+        guard property.property != nil else {
+            return Set((entities[property.entity] ?? []).map { StoredProperty(entity: $0, property: nil) })
+        }
+        return sides(of: property).reduce(into: []) { found, side in
+            for carrier in all[side] ?? [] { found.insert(carrier.destination) }
+        }
+    }
+
+    /// A property, and of a relationship the inverse of every entity at the other end.
+    private func sides(of property: StoredProperty) -> [StoredProperty] {
+        guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
+            let inverse = model.inverse(of: relationship)
+        else { return [property] }
+        return [property]
+            + model.family(of: relationship.destinationEntity).map { StoredProperty(entity: $0, property: inverse.name) }
+    }
+
+    /// The class of a policy whose code may carry a property over.
+    func policy(of property: StoredProperty) -> String? {
+        if let policy = policyEntities[property.entity] { return policy }
+        guard let name = property.property, let relationship = model.relationship(name, of: property.entity) else {
+            return nil
+        }
+        return model.family(of: relationship.destinationEntity).lazy.compactMap { policyEntities[$0] }.first
+    }
+
+    // MARK: Paths
+
+    private func start(
+        of base: Expression, _ mapping: ResolvedEntityMapping
+    ) -> (entities: [String], isElement: Bool)? {
+        switch base {
+        case .variable("source"), .evaluatedObject: ([mapping.source], false)
+        case .variable(mapping.iteration?.variable ?? ""):
+            IterationPath.entity(of: mapping, in: model).map { (model.family(of: $0), true) }
+        default: nil
+        }
+    }
+
+    /// The attributes at the end of a path, for every entity that may have them; a whole composite has its leaves.
+    private func end(
+        of keys: [String], from start: [String]
+    ) -> (properties: [StoredProperty], path: [String], isTransformed: Bool)? {
+        var entities = start
+        for (index, key) in keys.enumerated() {
+            guard let entity = entities.first else { return nil }
+            if let relationship = model.relationship(key, of: entity) {
+                entities = model.family(of: relationship.destinationEntity)
+                continue
+            }
+            let named = keys[index...].joined(separator: ".")
+            let path = Array(keys[..<index])
+            if let attribute = model.attribute(key, of: entity), attribute.type != .composite {
+                let rest = keys[(index + 1)...]
+                guard rest.allSatisfy(Expression.transformingKeys.contains) else { return nil }
+                return (entities.map { StoredProperty(entity: $0, property: key) }, path, !rest.isEmpty)
+            }
+            let leaves = model.leaves(of: entity).map(\.name).filter { $0 == named || $0.hasPrefix(named + ".") }
+            return (entities.flatMap { entity in leaves.map { .init(entity: entity, property: $0) } }, path, false)
+        }
+        return nil
+    }
+}
+
+/// A property that the rows of an entity store, or the objects themselves.
+package struct StoredProperty: Sendable, Hashable {
+    package var entity: String
+    /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
+    package var property: String?
+
+    package var name: String { property.map { "\(entity).\($0)" } ?? entity }
+}
+
+extension ManagedObjectModel {
+    /// The stored properties of an entity that no other values determine.
+    func storedProperties(of entity: String) -> [String] {
+        leaves(of: entity).filter { !$0.isTransient && !isComputedByStore($0, of: entity) }.map(\.name)
+            + relationships(of: entity).filter { !$0.isTransient }.map(\.name)
+    }
+
+    /// The concrete entities, in name order.
+    var concreteEntities: [String] { sortedEntityNames.filter { entities[$0]?.isAbstract == false } }
+}

@@ -1,0 +1,20 @@
+package import FerryMapping
+internal import FerryModel
+
+extension ToldLoss {
+    /// What a step says it loses or computes anew: the losses of the report, if they are known under the names of its
+    /// source version, else those that its models and mapping models show.
+    package static func of(_ step: ResolvedStep, reported: [ToldLoss]?) -> [ToldLoss] {
+        let ledger = Ledger([step], versions: [step.destination.name])
+        let transformed = ledger.transformed().map { ToldLoss(entity: $0.entity, property: $0.property, number: nil) }
+        if let reported, step.middle.isEmpty { return reported + transformed }
+        return transformed
+            + ledger.losses(of: [:], areEstimated: true).filter { !$0.isOfOrder }.map { ToldLoss($0, isCounted: false) }
+    }
+
+    package init(_ loss: ChainLoss, isCounted: Bool = true) {
+        var number: Int64?
+        if isCounted, case .exactly(let count) = loss.count { number = count }
+        self.init(entity: loss.entity, property: loss.property, number: number)
+    }
+}
