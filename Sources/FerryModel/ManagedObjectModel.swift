@@ -294,11 +294,12 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// Checks the rules that all other code relies on: parents, destinations and composites exist, no composite holds
-    /// itself, and no entity declares a name twice.
+    /// Checks the rules that all other code relies on: names are names, parents, destinations and composites exist,
+    /// no composite holds itself, and no entity declares a name twice.
     ///
     /// - Throws: `.badModel` with the first problem, in name order.
     func check(path: String) throws(FerryError) {
+        if let problem = nameProblem() { throw Self.unusable(path, problem) }
         let ordered = sortedEntityNames.compactMap { entities[$0] }
         for entity in ordered {
             if let parent = entity.superentity, entities[parent] == nil {

@@ -228,7 +228,8 @@ struct JoinTableFinder {
         found.name = candidate.name
         if table.isReflexive {
             guard let second = candidate.column("REFLEXIVE"),
-                let first = candidate.keyColumns.first(where: { $0 != second.name })
+                let first = candidate.keyColumns.first(where: { $0 != second.name }),
+                ManagedObjectModel.isName(first)
             else { return nil }
             found.firstColumn = first
             found.secondColumn = second.name
