@@ -27,7 +27,7 @@ extension Connection {
                     try setCommitCheck(nil)
                     if isInTransaction { try execute("ROLLBACK") }
                     // Where memory or the disk ended the commit, a check within its rollback has seen the old pages.
-                    throw error.primaryCode == SQLITE_IOERR ? call.error ?? error : error
+                    throw error.code == ExtendedCode.checkFailed ? call.error ?? error : error
                 }
                 guard call.hasRun else {
                     throw FerryError(.internalError, "The transaction was committed without its check.")
@@ -44,7 +44,7 @@ extension Connection {
     private func setCommitCheck(_ check: CallFromC?) throws(DatabaseError) {
         var call = ferry_behind_call()
         if let check {
-            call.before_end = { CallFromC.run($0) ? SQLITE_OK : SQLITE_IOERR }
+            call.before_end = { CallFromC.run($0) ? SQLITE_OK : ExtendedCode.checkFailed }
             call.argument = Unmanaged.passUnretained(check).toOpaque()
         }
         let code = sqlite3_file_control(handle, "main", Int32(FERRY_BEHIND_CALL), &call)

@@ -164,8 +164,10 @@ package final class Connection {
     /// failure with another cause comes again when the work is resumed.
     package func error(_ code: Int32, sql: String? = nil) -> DatabaseError {
         let extended = sqlite3_extended_errcode(handle)
+        // Some calls, such as a flush of the cache, set no error of the connection.
+        let message = extended == SQLITE_OK ? sqlite3_errstr(code) : sqlite3_errmsg(handle)
         var error = DatabaseError(
-            code: extended == SQLITE_OK ? code : extended, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+            code: extended == SQLITE_OK ? code : extended, message: message.map { String(cString: $0) } ?? "", sql: sql)
         if error.primaryCode != SQLITE_INTERRUPT, stops.contains(where: \.isRequested) {
             error.message = "stopped: \(error.message) (code \(error.code))"
             error.code = SQLITE_INTERRUPT
