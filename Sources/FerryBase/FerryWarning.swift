@@ -153,7 +153,7 @@ extension FerryWarning.Code {
     public static let permissionsNotSet = Self(rawValue: "permissionsNotSet")
     /// The log of runs could not be read; Ferry began a new log.
     public static let logReplaced = Self(rawValue: "logReplaced")
-    /// The migration is done, but its cleanup failed: the next call on the store finishes the cleanup.
+    /// The migration is done, but work after it failed: Ferry recovered, or the next call on the store finishes the cleanup.
     public static let cleanUpFailed = Self(rawValue: "cleanUpFailed")
     /// The process used more memory than its limit.
     public static let memoryLimitPassed = Self(rawValue: "memoryLimitPassed")

@@ -13,36 +13,55 @@ struct FinishPhase: MigrationPhase {
         do {
             try work()
         } catch {
-            try requireDone(despite: error)
-            problem = error
+            if try requireDone(despite: error) {
+                call.warn(
+                    FerryWarning(
+                        .cleanUpFailed,
+                        "The migration is complete. Ferry recovered from an error after its commit: "
+                            + FerryError.wrapping(error, on: place.result).message,
+                        about: .init(path: place.result)))
+            } else {
+                problem = error
+            }
         }
         return call.report(ending: session, after: problem)
     }
 
     /// Takes the record of a run whose new store is in place, or throws the error, if that is not certain.
-    private func requireDone(despite error: any Error) throws {
+    ///
+    /// - Returns: Whether the store is as the run leaves it, so that this call can clean up.
+    private func requireDone(despite error: any Error) throws -> Bool {
         guard session.takeSaved() else { throw error }
         do {
             // The guard may hold an exclusive lock on the store.
             if place.output == nil { sourceGuard.release() } else { try sourceGuard.close() }
-            guard try isDone() else { throw error }
+            guard let isRecovered = try recovered() else { throw error }
+            return isRecovered
         } catch _ {
             // If the store cannot be read, the swap counts as not done.
             throw error
         }
     }
 
-    private func isDone() throws -> Bool {
+    /// Returns whether the store could be recovered; nil if it is the old one.
+    private func recovered() throws -> Bool? {
         guard session.isUnfinishedInPlace else {
-            guard head.swap != nil else { return false }
-            return try session.recover(at: place.result, trace: configuration.trace)
+            guard head.swap != nil else { return nil }
+            return try session.recover(at: place.result, trace: configuration.trace) ? true : nil
         }
         // This check is first, since opening a store in WAL mode makes side files.
         let target = migration.to
-        guard session.isCommitted(to: target) else { return false }
+        guard session.isCommitted(to: target) else { return nil }
+        var isRecovered = true
+        do {
+            // The error may have left a hot journal: that of COMMIT, or of a change of the journal mode after it.
+            _ = try session.recover(at: place.store, trace: configuration.trace)
+        } catch {
+            isRecovered = false
+        }
         let hashes = try OpenedStore.reading(place.store, files: files, sideFiles: head.sideFiles) {
             $0.metadata.hashes
         }
-        return try hashes == call.inputs.catalog.version(named: target).hashes
+        return try hashes == call.inputs.catalog.version(named: target).hashes ? isRecovered : nil
     }
 }
