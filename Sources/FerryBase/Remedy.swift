@@ -239,6 +239,7 @@ extension Setting.Name {
     public static let allowedLosses = Self("allowedLosses")
     public static let allowsDowngrade = Self("allowsDowngrade")
     public static let allowsQuadratic = Self("allowsQuadratic")
+    public static let breaksSync = Self("breaksSync")
     public static let like = Self("like")
     public static let joinTables = Self("joinTables")
     public static let output = Self("output")
@@ -261,7 +262,7 @@ extension Setting.Name {
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
-        allowsDowngrade, allowsQuadratic, like, joinTables, output, executor, memoryLimit, snapshotFolder,
+        allowsDowngrade, allowsQuadratic, breaksSync, like, joinTables, output, executor, memoryLimit, snapshotFolder,
         snapshotLevel, clonesSnapshot, damaged, dropUnknown, adopts, restarts, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

@@ -34,6 +34,10 @@ public struct Configuration: Sendable {
     /// The relationship that names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
     public var joinTables: [String] = []
+    /// Whether properties of a store that is mirrored to CloudKit may get another name or type.
+    ///
+    /// The records of other devices keep the old field: what these write to it no longer arrives.
+    public var breaksSync = false
     /// The path of the migrated store; nil means in place of the store.
     ///
     /// A store that has the target version already is copied to this path.

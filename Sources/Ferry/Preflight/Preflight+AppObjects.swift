@@ -57,16 +57,17 @@ extension Preflight {
     private func refusalsAndProgram(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], program: StepProgram?)
     {
         guard let appObjects else { return (layoutRefusals, nil) }
+        let fields = [configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
             switch try inPlace.attempt() {
-            case .success(let program): return (try refusalsOfLaterCopy(), program)
+            case .success(let program): return (fields + (try refusalsOfLaterCopy()), program)
             case .failure(let refusal): return ([refusal], nil)
             }
         }
         let mirroring = try appObjects.mirroringRefusal(of: step.resolved, layout, on: connection)
-        return (appObjects.refusals + [mirroring].compactMap { $0 }, nil)
+        return (appObjects.refusals + ([mirroring].compactMap { $0 } + fields).prefix(1), nil)
     }
 
     /// Finds tables and columns of earlier versions, and counts their rows and values.
@@ -177,5 +178,12 @@ extension Preflight {
                 "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
                 about: .init(entity: entity))
         }
+    }
+}
+
+extension Configuration {
+    /// The refusal of a property of a mirrored store that a step renames or makes of another type, unless allowed.
+    func refusalOfChangedFields(_ appObjects: AppObjects, by step: ResolvedStep) -> FerryError? {
+        breaksSync || appObjects.mirroring == nil ? nil : MirroringRefusal.changedProperty(by: step)
     }
 }

@@ -176,7 +176,7 @@ extension ResolvedStep.MandatoryValue {
 struct LaterStepsPreflight {
     let planned: Planned
     let connection: Connection
-    let dropping: Set<String>
+    let configuration: Configuration
 
     private var plan: MigrationPlan { planned.plan }
     private var layout: StoreLayout { planned.layout }
@@ -231,11 +231,11 @@ struct LaterStepsPreflight {
         else { return [] }
         let appObjects = try AppObjects(
             of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
-            on: connection, dropping: dropping, inPlace: first.mode == .inPlace)
+            on: connection, dropping: configuration.dropping, inPlace: first.mode == .inPlace)
         guard appObjects.refusals.isEmpty else { return [] }
         return try plan.steps.dropFirst().flatMap { step in
             let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
-            return [mirroring].compactMap { $0 }
+            return [mirroring, configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
                 + appObjects.refusals(
                     from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
                     into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))

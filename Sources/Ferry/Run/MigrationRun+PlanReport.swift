@@ -157,7 +157,7 @@ extension MigrationRun {
 
     private func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsPreflight {
         LaterStepsPreflight(
-            planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping)
+            planned: planned, connection: store.sourceGuard.connection, configuration: configuration)
     }
 
     func diskNeed(

@@ -63,6 +63,10 @@ struct MigrationInput {
         .flag(
             "--adopt",
             "Take over the values of columns that an unfinished attempt left in the store, instead of losing them."),
+        .flag(
+            "--break-sync",
+            "Allow renaming a property of a store that is mirrored to CloudKit, or changing its type. What other devices "
+                + "write to the old field no longer arrives."),
         .choice(
             "--executor", "KIND", of: ExecutorChoice.allCases,
             "How rows are copied: auto (default), set (SQL only) or row (Swift)."),
@@ -93,6 +97,7 @@ struct MigrationInput {
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.adopts = arguments.has("--adopt")
         configuration.dropUnknown = arguments.values("--drop-unknown")
+        configuration.breaksSync = arguments.has("--break-sync")
         // One of the command line counts more than one of `ferry.json`.
         if arguments.has("--refuse-loss"), arguments.has("--accept-loss") {
             guard arguments.isTyped("--refuse-loss") != arguments.isTyped("--accept-loss") else {

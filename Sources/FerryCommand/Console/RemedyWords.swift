@@ -8,7 +8,7 @@ enum RemedyWords {
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
         .infersMappings: "--no-infer", .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
         .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic",
-        .like: "--like",
+        .breaksSync: "--break-sync", .like: "--like",
         .joinTables: "--join-table", .output: "--output", .executor: "--executor",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .clonesSnapshot: "--snapshot",
