@@ -1,6 +1,6 @@
 package import FerryBase
-package import FerryMapping
 internal import FerryExpression
+package import FerryMapping
 internal import FerryModel
 
 extension MirroringRefusal {

@@ -18,7 +18,13 @@ enum OptionGroup: String, CaseIterable, Sendable {
         let names: [(OptionGroup, [String])] = [
             (.input, ["--models", "--mappings", "--no-mappings", "--config", "--source"]),
             (.route, ["--to", "--chain", "--like", "--join-table", "--no-infer", "--allow-downgrade"]),
-            (.losses, ["--lose", "--accept-loss", "--refuse-loss", "--adopt", "--damaged", "--drop-unknown", "--break-sync"]),
+            (
+                .losses,
+                [
+                    "--lose", "--accept-loss", "--refuse-loss", "--adopt", "--damaged", "--drop-unknown",
+                    "--break-sync",
+                ]
+            ),
             (
                 .safety,
                 [

@@ -211,16 +211,18 @@ final class RowsPass {
     private func rowBytes() throws -> Int {
         guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
         let sizes = table.columns.filter(\.hasVariableLength).map { column in
+            let name = Connection.quoted(column.name)
             // SQLite knows the length of a BLOB without reading it, but not that of a text.
-            "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
-                + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"
+            return "CASE typeof(\(name)) WHEN 'blob' THEN length(\(name)) WHEN 'text' "
+                + "THEN length(CAST(\(name) AS BLOB)) ELSE 0 END"
         }
         guard !sizes.isEmpty else { return 0 }
         let sum = sizes.balanced(by: "+")
         return try context.connection.with(.length, context.options.valueBytes) {
             do {
                 let bytes = try context.connection.integer(
-                    "SELECT sum(bytes) / count(*) FROM (SELECT \(sum) AS bytes FROM source.\(table.name) LIMIT 64)")
+                    "SELECT sum(bytes) / count(*) FROM (SELECT \(sum) AS bytes FROM source.\(Connection.quoted(table.name)) LIMIT 64)"
+                )
                 return Int(clamping: bytes ?? 0)
             } catch let error as DatabaseError where error.isTooBig {
                 return context.options.valueBytes

@@ -37,6 +37,12 @@ package struct InPlacePlanning {
         if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
         if let refusal = try appObjects.mirroringRefusal(of: step.resolved, source, on: store) { throw refusal }
         if let refusal = appObjects.refusals.first { throw refusal }
+        if let clause = source.foreignClause(in: catalog) {
+            throw FerryError(
+                .unsupported,
+                "The store declares \(clause.title), which Core Data never does: the app may not be able to save with it.",
+                remedy: "Copy every row with \(setting: .executor, .choice("row")), which recreates the tables.")
+        }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
         let own = Set(appObjects.objects.map(\.name))
         var schema = InPlaceSchema(

@@ -1,16 +1,34 @@
 internal import FerrySQLite
 
 enum SQLNames {
+    enum Token {
+        /// In upper case, as the quoted names.
+        case word(String), quoted(String)
+        case sign(Unicode.Scalar)
+
+        var name: String? {
+            switch self {
+            case .word(let name), .quoted(let name): name
+            case .sign: nil
+            }
+        }
+
+        var word: String? { if case .word(let word) = self { word } else { nil } }
+    }
+
     /// Returns words and quoted names in upper case, in order, without comments.
-    static func names(in sql: String) -> [String] {
-        var names: [String] = []
+    static func names(in sql: String) -> [String] { tokens(of: sql).compactMap(\.name) }
+
+    /// Returns words, quoted names and signs, in order, without comments.
+    static func tokens(of sql: String) -> [Token] {
+        var tokens: [Token] = []
         var rest = Array(sql.unicodeScalars)[...]
         while let next = rest.first {
             switch next {
-            case "\"", "`": names.append(quoted(&rest, end: next))
-            case "[": names.append(quoted(&rest, end: "]"))
+            case "\"", "`": tokens.append(.quoted(quoted(&rest, end: next)))
+            case "[": tokens.append(.quoted(quoted(&rest, end: "]")))
             // SQLite accepts a name in single quotes where it expects no value.
-            case "'": names.append(quoted(&rest, end: next))
+            case "'": tokens.append(.quoted(quoted(&rest, end: next)))
             case "-" where rest.dropFirst().first == "-":
                 rest = rest.drop { $0 != "\n" }
             case "/" where rest.dropFirst().first == "*":
@@ -19,12 +37,14 @@ enum SQLNames {
                 rest = rest.dropFirst()
             case _ where isWordPart(next):
                 let word = rest.prefix(while: isWordPart)
-                names.append(text(word).uppercased())
+                tokens.append(.word(text(word).uppercased()))
                 rest = rest.dropFirst(word.count)
-            default: rest = rest.dropFirst()
+            default:
+                if next.value > 32 { tokens.append(.sign(next)) }
+                rest = rest.dropFirst()
             }
         }
-        return names
+        return tokens
     }
 
     private static func quoted(_ rest: inout ArraySlice<Unicode.Scalar>, end: Unicode.Scalar) -> String {

@@ -17,6 +17,7 @@ struct SchemaCheck: Check {
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
         if !context.verification.isAlone { try checkCatalog(in: context) }
+        try checkClauses(in: context)
         if context.verification.mayHaveOtherNames {
             // A store on its own may have tables of earlier versions.
             guard !context.verification.isAlone else { return }
@@ -68,6 +69,16 @@ struct SchemaCheck: Check {
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(wrong.count),
             example: wrong.first?[0].text.map { "object \($0)" })
+    }
+
+    /// Checks that no table has a clause with which Core Data's INSERTs can fail.
+    private func checkClauses(in context: VerificationContext) throws {
+        guard
+            let clause = context.destination.foreignClause(
+                in: try StoreCatalog(context.connection, schema: "destination"))
+        else { return }
+        let root = context.destination.tables.values.first { $0.name == clause.table }?.root
+        context.report(SchemaCheck.self, entity: root, example: clause.title)
     }
 
     private func check(

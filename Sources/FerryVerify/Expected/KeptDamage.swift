@@ -61,7 +61,7 @@ final class KeptDamage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var faults = ["t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
             if let entityColumn { faults.append("o.\(entityColumn) IS NOT t.Z_ENT") }
-            if let orderColumn { faults.append("o.\(orderColumn) IS NULL") }
+            if let orderColumn { faults.append("typeof(o.\(orderColumn)) <> 'integer'") }
             // Companion columns of a NULL key; or another object whose foreign key leads to this one.
             var faultsOfNone = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
             if let inverse = context.sourceModel.inverseKey(of: relationship), inverse != key,
@@ -82,7 +82,7 @@ final class KeptDamage {
                 WHERE o.Z_PK = ?1 AND o.\(column) IS ?2 AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(owners)))
                 """
         case .join(let table, let first, let second, let otherOrder, let ownOrder):
-            let unordered = [otherOrder, ownOrder].compactMap { $0 }.map { " OR j.\($0) IS NULL" }.joined()
+            let unordered = [otherOrder, ownOrder].compactMap { $0 }.map { " OR typeof(j.\($0)) <> 'integer'" }.joined()
             return """
                 SELECT 1 FROM source.\(table) AS j LEFT JOIN source.\(own) AS a ON a.Z_PK = j.\(first)
                 LEFT JOIN source.\(other) AS b ON b.Z_PK = j.\(second)

@@ -127,7 +127,7 @@ struct StoredKeys: Sendable {
             let isOwnInverse = context.destinationModel.inverseKey(of: relationship) == key
             return [(second, first, order), (first, second, nil)].prefix(isOwnInverse ? 2 : 1).map {
                 (column: String, rest: String, order: String?) in
-                let fault = order.map { " OR j.\($0) IS NULL" } ?? ""
+                let fault = order.map { " OR typeof(j.\($0)) <> 'integer'" } ?? ""
                 // In key order SQLite reads the related rows in sequence.
                 let query = """
                     FROM destination.\(table) j LEFT JOIN destination.\(other) t ON t.Z_PK = j.\(column)
@@ -153,7 +153,7 @@ struct StoredKeys: Sendable {
     ) -> [String] {
         var wrong = wrong
         if let entityColumn = companions[0] { wrong += " OR o.\(entityColumn) IS NOT t.Z_ENT" }
-        if let orderColumn = companions[1] { wrong += " OR o.\(orderColumn) IS NULL" }
+        if let orderColumn = companions[1] { wrong += " OR typeof(o.\(orderColumn)) <> 'integer'" }
         if let inverseColumn { wrong += " OR t.\(inverseColumn) IS NOT o.Z_PK" }
         let query = """
             FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)

@@ -129,7 +129,7 @@ final class RowCounts {
         }
         // Without an entity at all, SQL decides nothing.
         guard isHolder ?? row.isNull(Self.entityColumn) else { return false }
-        if keys.orderColumn >= 0, row.isNull(keys.orderColumn) { return false }
+        if keys.orderColumn >= 0, row.storageClass(keys.orderColumn) != .integer { return false }
         guard keys.entityColumn >= 0, let other = keys.other else { return true }
         switch row.storageClass(keys.entityColumn) {
         case .integer: return row.integer(keys.entityColumn) == other

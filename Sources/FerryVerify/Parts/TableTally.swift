@@ -200,7 +200,7 @@ struct TableTally: Sendable {
             let isOne = model.family(of: relationship.destinationEntity).count == 1
             let other = isOne ? try context.destinationNumber(of: relationship.destinationEntity) : nil
             if let entityColumn, let other { wrong.append("\(entityColumn) IS NOT \(other)") }
-            if let orderColumn { wrong.append("\(orderColumn) IS NULL") }
+            if let orderColumn { wrong.append("typeof(\(orderColumn)) <> 'integer'") }
             let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
             items.append(
                 Counted(
