@@ -194,7 +194,10 @@ int ferry_spawn_shell(pid_t *child, const char *command, char *const environment
     sigdelset(&all, SIGSTOP);
     code = posix_spawnattr_setsigmask(&attributes, &none);
     if (code == 0) code = posix_spawnattr_setsigdefault(&attributes, &all);
-    if (code == 0) code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // The command and its children can be ended together.
+    if (code == 0) code = posix_spawnattr_setpgroup(&attributes, 0);
+    const short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
+    if (code == 0) code = posix_spawnattr_setflags(&attributes, flags);
     if (code == 0) code = posix_spawn_file_actions_adddup2(&actions, 2, 1);
     if (code == 0) code = posix_spawn(child, "/bin/sh", &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);

@@ -12,6 +12,8 @@ public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let wrongEntity = Self(rawValue: "wrongEntity")
     /// No position in an ordered relationship.
     public static let missingOrder = Self(rawValue: "missingOrder")
+    /// A position in an ordered relationship that is not an integer.
+    public static let wrongOrder = Self(rawValue: "wrongOrder")
     /// No value in a mandatory attribute.
     public static let missingValue = Self(rawValue: "missingValue")
     /// A to-many relationship with fewer or more objects than the model allows.

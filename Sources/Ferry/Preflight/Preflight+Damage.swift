@@ -23,6 +23,15 @@ extension Preflight {
                     noteHealed(damage.kind, damage.entity, rows: damage.rows)
                 }
                 warn(message(for: damage), of: damage)
+            case .wrongOrder where isInPlace && !isCopiedLater:
+                noteKept(damage)
+                warn(message(for: damage), of: damage)
+            case .wrongOrder:
+                refusals.append(
+                    FerryError(
+                        .damagedSource, message(for: damage),
+                        remedy: "Restore a backup of the store, or order these objects anew with the app.",
+                        place: .init(entity: damage.entity, property: damage.property)))
             case .unknownEntity: try treatUnknownEntities(damage)
             // Other kinds matter only to the new version's mandatory attributes and files, which have checks of their own.
             default: break
@@ -139,6 +148,8 @@ extension Preflight {
             "\(name) names the wrong entity in \(damage.rows.counting("row")); it is corrected."
         case .missingOrder:
             "\(name) has no position in \(damage.rows.counting("row")); \(isInPlace ? "it stays so" : "they come first")."
+        case .wrongOrder:
+            "\(name) has a position that is not an integer in \(damage.rows.counting("row"))\(isInPlace ? "; it stays so" : "")."
         case .lowMaximumKey: "Z_MAX of \(name) is lower than its highest key and will be corrected."
         case .missingFile:
             "\(name) refers to missing files in \(damage.rows.counting("row")); they stay as they are."

@@ -216,10 +216,10 @@ enum Emphasis: Character, CaseIterable {
 
     func mark(_ line: String) -> String { String(rawValue) + line }
 
-    /// Splits a line into its emphasis and its text.
+    /// Splits a line into its first emphasis and its text, without any mark: a terminal shows them as boxes.
     static func split(_ line: String) -> (emphasis: Emphasis?, line: Substring) {
-        guard let emphasis = line.first.flatMap(Emphasis.init) else { return (nil, line[...]) }
-        return (emphasis, line.dropFirst())
+        guard let emphasis = line.lazy.compactMap(Emphasis.init).first else { return (nil, line[...]) }
+        return (emphasis, line.filter { Emphasis(rawValue: $0) == nil }[...])
     }
 
     /// The text with the escape sequences of ECMA-48, which every terminal with colours reads.

@@ -74,13 +74,38 @@ struct ChildProcess: ~Copyable {
         return signal == 0 ? exit : nil
     }
 
+    /// The time that a stopped command gets to end, and that one gets which began after the stop, such as a notice of it.
+    private static let (graceNanoseconds, noticeNanoseconds): (UInt64, UInt64) = (2_000_000_000, 10_000_000_000)
+
     /// Runs a command of the user by the shell to its end; returns what went wrong as a part of a sentence, or nil.
-    static func problem(of command: String, with environment: [String]) -> String? {
+    ///
+    /// A stop ends the command with its child processes: one that hangs would outlive the run, or keep it from ending.
+    static func problem(of command: String, with environment: [String], stop: StopRequest) -> String? {
         var lines: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
         defer { for line in lines { free(line) } }
         var child: pid_t = 0
         let code = ferry_spawn_shell(&child, command, &lines)
         guard code == 0 else { return "could not be started (\(String(cString: strerror(code))))" }
+        let begin = Clock.nanoseconds()
+        let (group, notice) = (-child, stop.isRequested ? noticeNanoseconds : 0)
+        let asked = Locked<UInt64?>(nil)
+        // Called repeatedly once a stop is due.
+        let interrupter = stop.add {
+            guard Clock.nanoseconds(since: begin) >= notice else { return }
+            let isLast = asked.withLock { asked in
+                guard let first = asked else {
+                    asked = Clock.nanoseconds()
+                    send(SIGTERM, to: group)
+                    return false
+                }
+                return Clock.nanoseconds(since: first) >= graceNanoseconds
+            }
+            if isLast { send(SIGKILL, to: group) }
+        }
+        // Until the child is reaped, no other process gets its number.
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        interrupter.end()
         let (signal, exit) = end(of: child)
         if signal != 0 { return "was ended by signal \(signal)" }
         return exit == 0 ? nil : "failed with exit code \(exit)"

@@ -57,7 +57,7 @@ final class EventCommand: Sendable {
 
     private func run(_ event: String, _ values: [String: String], isStopping: Bool = true) {
         let values = known.withLock { $0 }.merging(values) { $1 }.merging(["EVENT": event]) { $1 }
-        guard let problem = ChildProcess.problem(of: command, with: environment(values)) else { return }
+        guard let problem = ChildProcess.problem(of: command, with: environment(values), stop: stop) else { return }
         let message =
             "The command of --on-event \(problem) at the event \(event)"
             + (values["PHASE"].map { " (\($0))." } ?? ".")

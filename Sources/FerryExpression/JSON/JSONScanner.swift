@@ -311,11 +311,24 @@ struct JSONScanner {
     }
 
     private mutating func number() throws(Problem) {
+        kept = position
+        defer { kept = nil }
+        if try mayBeInfinite(), let start = kept,
+            Double(String(decoding: text[start..<position], as: UTF8.self))?.isFinite != true
+        {
+            throw .invalid
+        }
+    }
+
+    /// Skips a number; whether it can be beyond the range of doubles.
+    private mutating func mayBeInfinite() throws(Problem) -> Bool {
+        var mayBeInfinite = false
         if text[position] == UInt8(ascii: "-") { position += 1 }
         if has(), text[position] == UInt8(ascii: "0") {
             position += 1
         } else {
-            try digits()
+            // The largest double has 309 digits.
+            mayBeInfinite = try digits() >= 309
         }
         if has(), text[position] == UInt8(ascii: ".") {
             position += 1
@@ -327,10 +340,13 @@ struct JSONScanner {
                 position += 1
             }
             try digits()
+            mayBeInfinite = true
         }
+        return mayBeInfinite
     }
 
-    private mutating func digits() throws(Problem) {
+    @discardableResult
+    private mutating func digits() throws(Problem) -> Int {
         // Not by the position, which moves with the piece.
         var count = 0
         while has(), text[position] >= UInt8(ascii: "0"), text[position] <= UInt8(ascii: "9") {
@@ -338,6 +354,7 @@ struct JSONScanner {
             count += 1
         }
         if count == 0 { throw .invalid }
+        return count
     }
 
     private mutating func word(_ word: StaticString) throws(Problem) {

@@ -55,7 +55,7 @@ struct JSONValue {
             if let integer = Int64(number) {
                 result.set(integer)
             } else {
-                // Never nil, because the syntax is checked; a number beyond the range of doubles is infinite.
+                // Never nil, because the number is checked.
                 result.set(Double(number) ?? .nan)
             }
         case .string:

@@ -109,7 +109,10 @@ private struct DamageScan {
                 if let entityColumn {
                     more.append((.wrongEntity, "b.Z_PK IS NOT NULL AND a.\(entityColumn) IS NOT b.Z_ENT"))
                 }
-                if let orderColumn { more.append((.missingOrder, "a.\(orderColumn) IS NULL")) }
+                if let orderColumn {
+                    more.append((.missingOrder, "a.\(orderColumn) IS NULL"))
+                    more.append((.wrongOrder, Self.isNoPosition("a.\(orderColumn)")))
+                }
                 try count(key, in: table, column, to: relationship.destinationEntity, more)
             case .inverseless(let table, let column): try count(key, in: table, column, to: key.entity, [])
             case .join(let table, let own, let other, let otherOrder, let ownOrder):
@@ -150,7 +153,8 @@ private struct DamageScan {
         else { return }
         if !orders.isEmpty {
             let missing = orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")
-            try add([(.missingOrder, missing)], key, from: "\(quoted(table)) AS a")
+            let wrong = orders.map { Self.isNoPosition("a.\($0)") }.joined(separator: " OR ")
+            try add([(.missingOrder, missing), (.wrongOrder, wrong)], key, from: "\(quoted(table)) AS a")
         }
         // The index of each column gives the keys in order; a query of both columns runs only after damage in one.
         var isBroken = false
@@ -166,6 +170,8 @@ private struct DamageScan {
                 + "LEFT JOIN \(quoted(otherTable.name)) AS c "
                 + "ON c.Z_PK = a.\(other.column) AND \(isOfFamily("c", of: other.entity))")
     }
+
+    private static func isNoPosition(_ column: String) -> String { "typeof(\(column)) NOT IN ('integer', 'null')" }
 
     private func hasNull(_ column: String, of table: String) throws(DatabaseError) -> Bool {
         try connection.integer("SELECT 1 FROM \(quoted(table)) WHERE \(column) IS NULL LIMIT 1") != nil
@@ -207,7 +213,8 @@ private struct DamageScan {
     ) throws(DatabaseError) {
         var counts: [(PropertyKey, String)] = []
         if !areEntitiesSound {
-            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isOfFamily("a", of: table.root))"))
+            counts.append(
+                (PropertyKey(table.root, ""), "typeof(a.Z_ENT) <> 'integer' OR NOT \(isOfFamily("a", of: table.root))"))
         }
         for (key, column) in missingValues ? mandatory[table.root] ?? [] : [] {
             counts.append((key, "\(EmptyValues.condition([column])) AND \(isOfFamily("a", of: key.entity))"))

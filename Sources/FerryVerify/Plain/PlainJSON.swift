@@ -101,7 +101,7 @@ private final class PlainJSONTree: Sendable {
 
     private func number(_ digits: ArraySlice<UInt8>) -> PlainJSON {
         let text = String(decoding: digits, as: UTF8.self)
-        // The parser has checked the form; a number that is too large is infinite.
+        // The parser has checked the number.
         return Int64(text).map { .integer($0) } ?? .real(Double(text) ?? .infinity)
     }
 }

@@ -263,7 +263,8 @@ struct PlainJSONParser {
     // MARK: Numbers
 
     private mutating func number() throws(PlainJSON.Invalid) {
-        let node = nodes.count
+        let (node, start) = (nodes.count, offset)
+        var isScaled = false
         begin(.number)
         if next == UInt8(ascii: "-") { offset += 1 }
         let isZero = next == UInt8(ascii: "0")
@@ -279,6 +280,15 @@ struct PlainJSONParser {
             offset += 1
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
             guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
+            isScaled = true
+        }
+        if isScaled || digits > 308 {
+            var isFinite = false
+            // A failed read is an error of the text, which the caller looks for.
+            do {
+                isFinite = Double(String(decoding: try text.bytes(start..<offset), as: UTF8.self))?.isFinite == true
+            } catch {}
+            guard isFinite else { throw PlainJSON.Invalid(offset: offset) }
         }
         close(node)
     }
