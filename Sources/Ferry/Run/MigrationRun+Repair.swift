@@ -64,6 +64,13 @@ extension MigrationRun {
                 try missing.make(on: connection)
                 let left = try MissingParts(of: version.model, on: connection)
                 guard left.isEmpty else { throw incomplete(version, left) }
+                for (relationship, rows) in try missing.removeLinksToLostObjects(on: connection) {
+                    warn(
+                        FerryWarning(
+                            .damagedRows,
+                            "\(rows.counting("link")) of \(relationship) led to objects of a missing table and "
+                                + "\(rows == 1 ? "is" : "are") removed.", about: .init(path: place.store)))
+                }
             }
             // Without an effect on a store in another mode than WAL.
             try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -19,6 +19,7 @@ package struct MissingParts: Sendable {
     package private(set) var obstacle: FerryError?
     private var indexes: [IndexDefinition] = []
     private var defaults: [(sql: String, values: [Value])] = []
+    private let model: ManagedObjectModel
 
     package var isEmpty: Bool { parts.isEmpty && obstacle == nil }
 
@@ -26,6 +27,7 @@ package struct MissingParts: Sendable {
     ///
     /// - Throws: ``DatabaseError``; `damagedSource` if the numbers of entities are not readable.
     package init(of model: ManagedObjectModel, on connection: Connection) throws {
+        self.model = model
         let catalog = try StoreCatalog(connection)
         let numbers = try StoreLayout.storedNumbers(of: model, on: connection, schema: "main")
         let expected = LayoutBuilder(model, numbers: numbers).layout
@@ -118,5 +120,38 @@ package struct MissingParts: Sendable {
         let known = try connection.rows("SELECT upper(name) FROM sqlite_master WHERE type = 'index'")
         let names = Set(known.compactMap(\.[0].text))
         for index in indexes where !names.contains(index.name.uppercased()) { try connection.execute(index.sql) }
+    }
+
+    /// Removes the links to objects of the tables that were made, which are gone, and returns their numbers.
+    ///
+    /// Call it inside the transaction of ``make(on:)``.
+    package func removeLinksToLostObjects(on connection: Connection) throws -> [(relationship: String, rows: Int64)] {
+        let made = Set(parts.map(\.name))
+        let layout = try StoreLayout.actual(for: model, on: connection)
+        let isLost = { (entity: String) in layout.table(of: entity).map { made.contains($0.name) } == true }
+        var removed: [(relationship: String, rows: Int64)] = []
+        try connection.withoutTriggers {
+            for (key, storage) in layout.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
+                guard let destination = model.relationship(key.property, of: key.entity)?.destinationEntity else {
+                    continue
+                }
+                let table = Connection.quoted(storage.table)
+                let columns = storage.columnNames.map(Connection.quoted)
+                switch storage {
+                case .foreignKey where isLost(destination), .inverseless where isLost(key.entity):
+                    let emptied = columns.map { "\($0) = NULL" }.joined(separator: ", ")
+                    try connection.execute("UPDATE \(table) SET \(emptied) WHERE \(columns[0]) IS NOT NULL")
+                case .join where isLost(destination) || isLost(key.entity):
+                    try connection.execute("DELETE FROM \(table)")
+                default: continue
+                }
+                if connection.changes > 0 { removed.append((key.title, connection.changes)) }
+            }
+        }
+        guard !removed.isEmpty else { return [] }
+        for value in layout.derivedValues {
+            try connection.run(value.update, [.integer(.min), .integer(.max)])
+        }
+        return removed
     }
 }
