@@ -4,6 +4,8 @@
 package final class FaultPlan: Sendable {
     package enum Outcome: Sendable {
         case fail
+        /// Only the one operation fails, as on a disk with a bad sector.
+        case failOnce
         case exit
     }
 
@@ -52,7 +54,8 @@ package final class FaultPlan: Sendable {
             state.count += 1
             if keepsNames { state.names.append(name()) }
             guard let trigger = state.trigger else { return (false, state.outcome) }
-            return (state.count >= trigger, state.outcome)
+            let isStruck = state.outcome == .failOnce ? state.count == trigger : state.count >= trigger
+            return (isStruck, state.outcome)
         }
         if struck, outcome == .exit { exitAtOnce() }
         return struck

@@ -172,7 +172,7 @@ extension FerryError.Code {
     public static let missingPolicy = Self("missingPolicy", .refused)
     /// Ferry does not support this case: the message names the entity and the reason.
     public static let unsupported = Self("unsupported", .refused)
-    /// A model file cannot be read, or contradicts itself.
+    /// A model file cannot be read, contradicts itself, or has a name that Core Data does not allow.
     public static let badModel = Self("badModel", .refused)
     /// A mapping model cannot be read, does not fit its models, or is incomplete or ambiguous.
     public static let badMapping = Self("badMapping", .refused)

@@ -329,4 +329,16 @@ struct OperatorTests {
             ["migrate", "B.sqlite", "--models", "App.xcdatamodeld", "--accept-loss"], width: 120, in: app.folder.path)
         #expect(!again.text.contains("Continue?"), "\(again.text)")
     }
+
+    @Test("A stop ends a command of --on-event that hangs, with its child processes")
+    func hangingCommand() throws {
+        let hook = "echo hangs >&2; sleep 300 & echo $! > child; wait"
+        let stopped = try FerryBinary.run(
+            words + ["--on-event", hook], in: app.folder.path, sending: SIGTERM, afterLine: "hangs")
+        #expect(stopped.exitCode == 75, "\(stopped.diagnostics)")
+        let child = try #require(Int32(text("child").trimmingCharacters(in: .whitespacesAndNewlines)))
+        // A zombie of another parent counts as there for a moment.
+        for _ in 0..<100 where kill(child, 0) == 0 { Thread.sleep(forTimeInterval: 0.05) }
+        #expect(kill(child, 0) != 0)
+    }
 }

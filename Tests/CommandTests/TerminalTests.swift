@@ -18,7 +18,8 @@ struct TerminalTests {
     private static let commands: [[String]] =
         [
             ["help"], ["inspect", "App.sqlite"], ["inspect", "App.sqlite", "--models", "App.xcdatamodeld"],
-            ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], ["hashes", "App.xcdatamodeld"],
+            ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"],
+            ["lint", "App.xcdatamodeld:App", "App.xcdatamodeld"], ["hashes", "App.xcdatamodeld"],
             ["plan", "App.sqlite", "--models", "App.xcdatamodeld"], ["plan", "App.sqlite", "--models", "None.momd"],
             ["migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"],
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss"], ["status", "App.sqlite"],
@@ -48,6 +49,8 @@ struct TerminalTests {
             let screen = try Terminal.run(command, width: width, in: app.folder.path)
             let lines = screen.lines
             #expect(!lines.isEmpty, "\(command)")
+            let marks = screen.text.unicodeScalars.filter { (0xE000...0xF8FF).contains($0.value) }
+            #expect(marks.isEmpty, "\(command): \(screen.text)")
             for line in lines where line.count > width {
                 // A long path, for example, must not be broken, so that it can be copied. The backslash continues a
                 // command.

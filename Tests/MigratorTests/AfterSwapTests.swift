@@ -65,6 +65,29 @@ struct AfterSwapTests {
         withExtendedLifetime(folder) {}
     }
 
+    @Test(
+        "One failed operation ends with the old store and an error, or with the new one and at most a warning",
+        arguments: [TinyStore.Form.plain, .closedLog])
+    func failsOnce(_ form: TinyStore.Form) throws {
+        var configuration = Configuration()
+        configuration.thresholds.largestLoggedStore = 0
+        let counted = FaultPlan()
+        _ = try InferredMigration(form: form).migrator(files: FileLayer(faults: counted)).migrate(configuration)
+        for operation in stride(from: 1, through: counted.count, by: Sweep.stride ?? 5) {
+            let small = try InferredMigration(form: form)
+            let faults = FaultPlan(trigger: operation, outcome: .failOnce)
+            var failure: FerryError?
+            do {
+                _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration)
+            } catch { failure = error as? FerryError }
+            // Opening it rolls back what is left.
+            let store = try Connection(path: small.store, mode: .readWrite)
+            let isNew = try store.rows("SELECT 1 FROM pragma_table_info('ZBOOK') WHERE name = 'ZHEADING'").count == 1
+            #expect(isNew == (failure == nil), "operation \(operation): \(String(describing: failure))")
+            #expect(failure?.code != .verificationFailed, "operation \(operation)")
+        }
+    }
+
     @Test("An output that another program changed before the clean-up is refused, and replaced with --restart")
     func changedOutput() throws {
         let (small, files) = (try SmallMigration(), FileLayer())

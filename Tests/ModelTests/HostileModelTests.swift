@@ -17,6 +17,27 @@ struct HostileModelTests {
         #expect(error?.code == .badModel && error?.message.contains("UTF-8") == true)
     }
 
+    @Test(
+        "A name that is not one is refused, wherever it is",
+        arguments: [
+            "my-name", "x varchar; delete from zother; commit; --", "a.b", "a b", "a\"b", "a'b", "", "a\u{7F}",
+        ],
+        [
+            "<entity name=\"%\"/>", "<entity name=\"A\"><attribute name=\"%\" attributeType=\"String\"/></entity>",
+            "<entity name=\"A\"><relationship name=\"%\" destinationEntity=\"A\"/></entity>",
+            "<entity name=\"A\"><fetchIndex name=\"%\"/></entity>",
+            "<entity name=\"A\"/><composite name=\"C\"><attribute name=\"%\" attributeType=\"String\"/></composite>",
+        ])
+    func names(_ name: String, _ body: String) throws {
+        let escaped = name.replacingOccurrences(of: "\"", with: "&quot;")
+        let bytes = model(body.replacingOccurrences(of: "%", with: escaped))
+        let error = #expect(throws: FerryError.self) { try SourceModel.read(bytes, path: "contents") }
+        #expect(error?.code == .badModel && error?.message.contains("name") == true, "\(error?.message ?? "")")
+        for right in ["größe_2", "_x9", "名前"] {
+            _ = try SourceModel.read(model(body.replacingOccurrences(of: "%", with: right)), path: "contents")
+        }
+    }
+
     @Test("A chain of 20,000 entities is refused at once, also an endless one", arguments: [false, true])
     func chains(isCircle: Bool) throws {
         let count = 20_000

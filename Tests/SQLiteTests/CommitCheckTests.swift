@@ -96,6 +96,37 @@ struct CommitCheckTests {
         #expect(try writer.integer("SELECT count(*) FROM t") == 0)
     }
 
+    @Test("One failed write ends it with its own error, though the rollback can sync")
+    func failsOnce() throws {
+        /// Returns the operations before and after the commit, and its error.
+        func commit(failing trigger: Int?) throws -> (range: ClosedRange<Int>, error: (any Error)?) {
+            let path = folder.file("once-\(trigger ?? 0).sqlite")
+            let faults = FaultPlan(trigger: trigger, outcome: .failOnce)
+            let writer = try Connection(
+                path: path, mode: .create, vfs: VFS(temporaryFolder: folder.path, faults: faults))
+            try writer.execute("PRAGMA synchronous = FULL; PRAGMA journal_mode = TRUNCATE")
+            try writer.execute(Self.first)
+            try writer.execute("BEGIN IMMEDIATE; UPDATE t SET b = 'new'")
+            let begin = faults.count + 1
+            var failure: (any Error)?
+            do {
+                try writer.commit {
+                    let reader = try Connection(path: path, mode: .immutable)
+                    guard try reader.integer("SELECT count(*) FROM t WHERE b <> 'new'") == 0 else {
+                        throw FerryError(.verificationFailed, "The old pages were checked.")
+                    }
+                }
+            } catch { failure = error }
+            return (begin...faults.count, failure)
+        }
+        let whole = try commit(failing: nil)
+        #expect(whole.error == nil && whole.range.count > 5)
+        for operation in whole.range {
+            let error = try commit(failing: operation).error
+            #expect(error is DatabaseError, "operation \(operation): \(String(describing: error))")
+        }
+    }
+
     @Test("Is refused with a -wal, which shows no old pages")
     func log() throws {
         let writer = try open()

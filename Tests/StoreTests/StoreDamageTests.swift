@@ -54,6 +54,8 @@ struct StoreDamageTests {
             ("UPDATE ZNOTE SET Z2_ABOUT = 3", .wrongEntity, "Note", "about", 1),
             ("UPDATE ZNOTE SET Z2_ABOUT = NULL", .wrongEntity, "Note", "about", 1),
             ("UPDATE ZBOOK SET Z_FOK_SHELF = NULL", .missingOrder, "Book", "shelf", 2),
+            ("UPDATE ZBOOK SET Z_FOK_SHELF = x'31'", .wrongOrder, "Book", "shelf", 2),
+            ("UPDATE ZBOOK SET Z_FOK_SHELF = 1.5 WHERE Z_PK = 2", .wrongOrder, "Book", "shelf", 1),
             ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Book'", .lowMaximumKey, "Book", nil, 1),
         ] as [(String, DamageKind, String, String?, Int64)])
     func kinds(_ sql: String, _ kind: DamageKind, _ entity: String, _ property: String?, _ rows: Int64) throws {
@@ -90,5 +92,22 @@ struct StoreDamageTests {
             let difference = abs((entity.rows ?? 0) - (rows[entity.name] ?? 0))
             #expect(difference <= (entity.isEstimated ? 3_000 : 0), "\(entity.name)")
         }
+    }
+
+    @Test(
+        "Clauses that Core Data never writes are found in a table's text",
+        arguments: [
+            ("ZTITLE VARCHAR", nil), ("ZTITLE VARCHAR NOT NULL", "ZBOOK.ZTITLE NOT NULL"),
+            ("\"ZTITLE\" VARCHAR CHECK (length(ZTITLE) < 3)", "ZBOOK.ZTITLE CHECK"),
+            ("ZTITLE VARCHAR COLLATE NOCASE", "ZBOOK.ZTITLE COLLATE"), ("ZTITLE VARCHAR UNIQUE", "ZBOOK.ZTITLE UNIQUE"),
+            ("ZTITLE VARCHAR DEFAULT 'a, not'", "ZBOOK.ZTITLE DEFAULT"), ("ZTITLE VARCHAR(20) /* NOT NULL */", nil),
+            ("ZTITLE VARCHAR, CHECK (ZTITLE <> '')", "ZBOOK CHECK"), ("ZTITLE VARCHAR, \"check\" INTEGER", nil),
+            ("ZTITLE VARCHAR, PRIMARY KEY (Z_PK, ZTITLE)", nil),
+        ] as [(String, String?)])
+    func clauses(_ column: String, _ title: String?) {
+        let sql = "CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, \(column) )"
+        #expect(ForeignClause(inTable: "ZBOOK", sql, allowsUnique: false)?.title == title)
+        let unique = "CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, ZA VARCHAR UNIQUE, CONSTRAINT c UNIQUE (ZA) )"
+        #expect(ForeignClause(inTable: "ZBOOK", unique, allowsUnique: true) == nil)
     }
 }

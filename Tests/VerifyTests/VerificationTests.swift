@@ -76,6 +76,11 @@ struct VerificationTests {
         // Counts
         Damage(sql: "DELETE FROM ZBOOK WHERE Z_PK = 7", check: .counts, entity: "Book", isQuick: true),
         Damage(sql: "UPDATE ZVEHICLE SET Z_ENT = 8 WHERE Z_PK = 6", check: .counts, entity: "Truck", isQuick: true),
+        Damage(
+            sql: "UPDATE ZTAG SET Z_ENT = Z_ENT + 0.0000004", check: .counts, entity: "Tag", count: 6, isQuick: true),
+        Damage(
+            sql: "UPDATE ZTAG SET Z_ENT = CAST(CAST(Z_ENT AS TEXT) AS BLOB)", check: .counts, entity: "Tag", count: 6,
+            isQuick: true),
         Damage(sql: "UPDATE ZTAG SET Z_ENT = 77", check: .counts, entity: "Tag", count: 6, isQuick: true),
         // Relationships
         Damage(
@@ -112,6 +117,9 @@ struct VerificationTests {
             isQuick: true),
         Damage(sql: "UPDATE Z_2BOOKS SET Z_2AUTHORS = 3", check: .references, entity: "Book", count: 3, isQuick: true),
         Damage(sql: "UPDATE ZPROFILE SET ZUSER = 2", check: .references, entity: "User", isQuick: true),
+        Damage(
+            sql: "UPDATE ZBOOK SET Z_FOK_USER = Z_FOK_USER + 0.5", check: .references, entity: "Book", count: 3,
+            isQuick: true),
         Damage(sql: "UPDATE ZBOOK SET Z_FOK_USER = NULL", check: .references, entity: "Book", count: 3, isQuick: true),
         Damage(
             sql: "UPDATE ZBOOK SET Z_FOK_USER = 2048 WHERE Z_PK = 7", check: .references, entity: "Book", isQuick: true

@@ -16,6 +16,7 @@ extension Preflight {
         guard !isInPlace, let walk = planned.walk else { return }
         let options = EngineOptions(limitsOf: configuration)
         let most = options.wholeValueBytes + options.valueBytes
+        try findLargeElements(options, walk)
         for table in layout.tables.values.inOrder(by: { $0.name < $1.name }) {
             guard let longest = walk.longestRows[table.name], longest.bytes > most else { continue }
             let (number, sizes) = try texts(in: table, row: longest.key)
@@ -33,6 +34,43 @@ extension Preflight {
                         memoryLimit: configuration.memoryLimit, needed: 2 * copied, cause: nil))
                 break
             }
+        }
+    }
+
+    /// Looks for JSON elements of `forEach` that are too long: each is in memory several times, as text and as value.
+    private mutating func findLargeElements(_ options: EngineOptions, _ walk: PageWalk) throws {
+        let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
+        let most = options.valueBytes
+        for mapping in step.resolved.entityMappings {
+            guard case .json(let value, let key)? = mapping.iteration?.elements,
+                let column = value.sourceKey.flatMap({ layout.column(of: $0, in: mapping.source)?.name }),
+                let table = layout.table(of: mapping.source)?.name, walk.longestRows[table]?.bytes ?? 0 > most
+            else { continue }
+            var last = Int64.min
+            while let row = try search.firstKey(of: mapping.source, after: last, above: most) {
+                last = row
+                let longest = try longestElement(under: key, in: column, of: table, row: row)
+                guard longest > most else { continue }
+                refusals.append(
+                    FerryError(
+                        valueOf: mapping.source, key: row, entityMapping: mapping.name,
+                        memoryLimit: configuration.memoryLimit, needed: 16 * longest, cause: nil))
+                break
+            }
+        }
+    }
+
+    /// The bytes of the longest element in a row; 0 for a value that is not a text with an array.
+    private func longestElement(under key: String, in column: String, of table: String, row: Int64) throws -> Int {
+        let name = Connection.quoted(column)
+        let type = "SELECT typeof(\(name)) FROM \(Connection.quoted(table)) WHERE Z_PK = ?"
+        guard try connection.value(type, [.integer(row)])?.text == "text" else { return 0 }
+        let text = StoredText(try BlobHandle(column, of: table, row: row, schema: "main", on: connection))
+        do {
+            return try Array(key.utf8).withUnsafeBytes { try JSONArrayScanner.longestElement(of: text, key: $0) }
+        } catch let error as FerryError where error.code == .rowFailed {
+            // The mapping says what happens to invalid JSON.
+            return 0
         }
     }
 

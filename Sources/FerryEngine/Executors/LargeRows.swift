@@ -112,10 +112,20 @@ extension FerryError {
 }
 
 /// Finds the row with a value that is too large, without reading values.
-struct LargeValueSearch {
+package struct LargeValueSearch {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
+
+    package init(layout: StoreLayout, connection: Connection, schema: String) {
+        (self.layout, self.connection, self.schema) = (layout, connection, schema)
+    }
+
+    package func firstKey(of entity: String, after key: Int64, above bytes: Int) throws(DatabaseError) -> Int64? {
+        var range = KeyRange.all
+        range.low = key
+        return try firstKey(of: entity, in: range, above: bytes)
+    }
 
     /// The key of the first object of exactly an entity with a value of more bytes; nil if there is none.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {

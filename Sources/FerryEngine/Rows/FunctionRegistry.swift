@@ -287,16 +287,16 @@ final class JSONElements: TableCursor {
 }
 
 /// A text of a source column, read in pieces.
-private final class StoredText: JSONText {
+package final class StoredText: JSONText {
     private var handle: BlobHandle
 
-    init(_ handle: consuming BlobHandle) { self.handle = handle }
+    package init(_ handle: consuming BlobHandle) { self.handle = handle }
 
     func move(to row: Int64) throws(DatabaseError) { try handle.reopen(row: row) }
 
-    var count: Int { handle.count }
+    package var count: Int { handle.count }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
         try handle.read(into: buffer, at: offset)
     }
 }

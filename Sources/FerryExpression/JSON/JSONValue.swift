@@ -201,6 +201,32 @@ package struct JSONArrayScanner {
         isInside = true
     }
 
+    /// The bytes of the longest element of the array under a key, which a scan holds in memory; 0 without elements.
+    ///
+    /// - Throws: As the initializer.
+    package static func longestElement(
+        of text: any JSONText, key: UnsafeRawBufferPointer, step: Int = 1 << 15
+    ) throws -> Int {
+        let window = JSONWindow(text, step: step)
+        var cursor = JSONScanner(window, at: 0)
+        var longest = 0
+        do {
+            guard let start = try start(in: &cursor, key: key) else { return 0 }
+            cursor = JSONScanner(window, at: start)
+            while !cursor.pass(UInt8(ascii: "]")) {
+                _ = cursor.pass(UInt8(ascii: ","))
+                let begin = try cursor.place().offset
+                try cursor.skipValue()
+                longest = max(longest, cursor.offset - begin)
+            }
+        } catch let problem as JSONScanner.Problem {
+            throw window.failure ?? FerryError.json(problem, at: cursor.offset)
+        } catch {
+            throw window.failure ?? error
+        }
+        return longest
+    }
+
     /// Checks the document, and returns the place after the opening bracket of the array; nil without an array.
     private static func start(
         in cursor: inout JSONScanner, key: UnsafeRawBufferPointer
