@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 package import FerryModel
 
@@ -73,8 +74,12 @@ package struct ModelDistances {
     var hasMappings: Bool { !mapped.isEmpty }
     func hasMapping(from source: Int, to destination: Int) -> Bool { mapped[[source, destination]] != nil }
 
-    /// Lets a mapping model say what continues the properties of a model in another one.
-    mutating func add(_ step: ResolvedStep, from source: Int, to destination: Int) {
+    /// Lets a mapping model say what continues the properties of a model in another one; any of them may without a step.
+    mutating func add(_ step: ResolvedStep?, from source: Int, to destination: Int) {
+        guard let step else {
+            mapped[[source, destination]] = Dictionary(first: own[source].map { ($0, [-1]) })
+            return
+        }
         let carriers = StepCarriers(step)
         let (old, new) = (models[source], models[destination])
         var continuations: [Int32: [Int32]] = [:]

@@ -44,7 +44,7 @@ extension VersionGraph {
 
     /// Whether a mapping model leads to an older version: names tell it, unless the models come nearer to the target.
     private func leadsBack(_ edge: Edge) -> Bool {
-        guard catalog.isBefore(edge.destination, edge.source) else { return false }
+        guard catalog.isDowngrade(from: edge.source, to: edge.destination) else { return false }
         return catalog.order == .identifiers || !isOnTheWay(edge, from: edge.source)
     }
 

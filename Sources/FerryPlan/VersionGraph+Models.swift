@@ -21,11 +21,15 @@ extension VersionGraph {
             guard let known = losses(ofWhole: path), !known.isEmpty || passesOver(path) else { return path }
             lost = known
         }
-        guard let found = pathByModels(from: start) else { return path }
         guard let path else {
+            // Without another path, a mapping model that cannot run yet is part of it, and refused with its own reason.
+            guard let found = pathByModels(from: start) ?? pathByModels(from: start, overRefused: true) else {
+                return nil
+            }
             routeNotes.append("The order of the versions \(words(found)) follows from their models.")
             return found
         }
+        guard let found = pathByModels(from: start) else { return path }
         guard words(found) != words(path), let less = losses(of: found) else { return path }
         let unused = given(path).subtracting(given(found))
         if less.isStrictSubset(of: lost), unused.allSatisfy({ !isOnTheWay(edges[$0], from: start) }) {
@@ -75,7 +79,9 @@ extension VersionGraph {
     }
 
     /// Returns the path over all versions that keeps most properties from version to version, then has the fewest steps.
-    private func pathByModels(from start: ModelVersion) -> [Edge]? {
+    ///
+    /// A mapping model that cannot run counts only with `overRefused`, and then as if it kept every property.
+    private func pathByModels(from start: ModelVersion, overRefused: Bool = false) -> [Edge]? {
         let nodes = catalog.versions.indices.filter { node(catalog.versions[$0]) == $0 }.map { catalog.versions[$0] }
         guard let first = nodes.firstIndex(where: { $0.hashes == start.hashes }),
             let last = nodes.firstIndex(where: { $0.hashes == target.hashes }), nodes.count > 2
@@ -87,9 +93,10 @@ extension VersionGraph {
                 let to = nodes.firstIndex(where: { $0.hashes == edge.destination.hashes }), from != to
             else { continue }
             let resolution = edge.resolved(policies)
-            guard resolution.problems.isEmpty else { continue }
+            let isRefused = !resolution.problems.isEmpty
+            guard !isRefused || overRefused else { continue }
             known[[from, to]] = edge
-            search.distances.add(resolution.step, from: from, to: to)
+            search.distances.add(isRefused ? nil : resolution.step, from: from, to: to)
         }
         for _ in 0..<Self.mostInferences {
             guard let way = search.shortest() else { return nil }

@@ -246,16 +246,8 @@ struct VersionGraph {
         Edge?, obstacles: [InferredMapping.Change]
     ) {
         let inferred = InferredMapping.infer(source: source, destination: destination)
-        guard let mappingModel = inferred.mappingModel, carriesObjects(mappingModel) else {
-            return (nil, inferred.obstacles)
-        }
+        guard let mappingModel = inferred.mappingModel else { return (nil, inferred.obstacles) }
         return (Edge(source: source, destination: destination, mappingModels: [mappingModel]), [])
-    }
-
-    /// Versions without a common entity do not succeed each other, whatever the order of their files.
-    private func carriesObjects(_ mappingModel: MappingModel) -> Bool {
-        mappingModel.entityMappings.contains { $0.source != nil && $0.destination != nil }
-            || mappingModel.entityMappings.allSatisfy { $0.source == nil }
     }
 
     func search(from source: ModelVersion, to target: ModelVersion) -> [Hop]? {

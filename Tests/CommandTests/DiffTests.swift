@@ -168,6 +168,29 @@ struct DiffTests {
                 : text.contains("a mapping model; the others can be inferred"))
     }
 
+    @Test("Versions without a common entity cannot be inferred, as plan says")
+    func nothingInCommon() throws {
+        let folder = try TemporaryFolder()
+        let old = try Self.model(Self.entity("A", Self.attribute("x")), in: folder, "Old")
+        let new = try Self.model(Self.entity("B", Self.attribute("x")), in: folder, "New")
+        let told = Captured.run(["diff", old, new])
+        #expect(told.output.contains("They have no entity in common."), "\(told.output)")
+        let json = Captured.run(["diff", old, new], isJSON: true)
+        #expect(json.output.contains("\"inferable\": false,\n  \"changes\""), "\(json.output)")
+    }
+
+    @Test("A bundle's current version is not older than its other versions, whatever their names")
+    func currentVersion() throws {
+        let app = try RouteFolder()
+        try app.model("App", "App 9", RouteFolder.entity("A", "x"))
+        try app.model("App", "App Final", RouteFolder.entity("A", "x", "y"))
+        for (current, isTold) in [("App 9", false), ("App Final", true)] {
+            try app.current("App", current)
+            let told = try app.run("diff", "App.xcdatamodeld:App Final", "App.xcdatamodeld:App 9")
+            #expect(told.output.contains("App Final is newer than App 9.") == isTold, "\(told.output)")
+        }
+    }
+
     @Test("A generated store is accepted instead of its cached model; a store without a model is refused")
     func takesStores() throws {
         let folder = try TemporaryFolder()

@@ -49,6 +49,17 @@ struct StoreModelCommandTests {
         #expect(verified.exitCode == .success, "\(verified)")
     }
 
+    @Test("A store that is given as its own model is not newer by its file's name")
+    func ownModel() throws {
+        let (own, bundle) = (file("zzz.sqlite"), file("Made.xcdatamodeld"))
+        try FileManager.default.moveItem(atPath: file("old.sqlite"), toPath: own)
+        #expect(Captured.run(["model", "export", file("new.sqlite"), "--output", bundle]).exitCode == .success)
+        for models in [[own, bundle], ["Z=\(own)", bundle], [own, file("new.sqlite"), "--to", "new.sqlite"]] {
+            let plan = Captured.run(["plan", own, "--models"] + models)
+            #expect(plan.exitCode == .success && plan.output.hasPrefix("Runs."), "\(plan)")
+        }
+    }
+
     @Test("A file whose name has the sign is a path; a name before anything but a store is refused")
     func signs() throws {
         try FileManager.default.copyItem(atPath: file("new.sqlite"), toPath: file("a=b.sqlite"))

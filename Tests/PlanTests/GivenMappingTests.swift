@@ -37,6 +37,29 @@ struct GivenMappingTests {
         #expect(plan.losses.isEmpty)
     }
 
+    @Test("A mapping model that cannot run yet is part of the route, and refused with its own reason")
+    func refusedMapping() throws {
+        func version(_ name: String, _ entity: String, _ identifier: String? = nil) -> ModelVersion {
+            PlanFixture.version(
+                name,
+                [
+                    Entity(
+                        name: entity, attributes: [Attribute(name: "name", type: .string, isOptional: true)],
+                        renamingIdentifier: identifier)
+                ])
+        }
+        // Without the mapping model nothing leads from Part to the others, and its end sorts behind the target.
+        let versions = [version("v1", "Part"), version("v2", "Piece", "Item"), version("v3", "Item")]
+        for (policy, open, word) in [("Pol", false, "Pol"), (nil, true, "fill me")] {
+            var part = EntityMapping(name: "P", source: "Part", destination: "Item", policyClassName: policy)
+            if open { part.unreadable = [.init(part: "the filter predicate", reason: "? fill me", isOpen: true)] }
+            let models = [PlanFixture.mappingModel("v1", "v3", [part])]
+            let plan = try PlanFixture.plan(versions, models, from: "v1", to: "v2")
+            #expect(plan.chain == ["v1", "v3", "v2"], "\(plan.refusals)")
+            #expect(plan.refusals.count == 1 && plan.refusals.first?.message.contains(word) == true)
+        }
+    }
+
     @Test("A mapping model in the middle of the way is used from a version that inference reaches")
     func middle() throws {
         let versions = [

@@ -153,10 +153,13 @@ extension FileLayer {
 extension Inputs {
     /// Takes the model that the store holds as its version, if stores are among the models and none has its hashes.
     ///
+    /// A version that only stores have comes first, as this one does.
+    ///
     /// - Throws: ``FerryError`` `.badModel` if the store holds no usable model.
     mutating func takeOwnModel(of store: OpenedStore) throws {
         // The store itself, in a folder of models, is not one of the given versions.
         warnings.removeAll { $0.code == .modelPassedOver && $0.subject.path == store.path }
+        catalog = catalog.beginning(with: store.metadata.hashes)
         guard catalog.versions(matching: store.metadata.hashes).isEmpty, catalog.hasStores(besides: store.path) else {
             return
         }

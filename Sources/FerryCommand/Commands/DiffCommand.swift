@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 
 struct DiffCommand: Command {
     static let syntax = Syntax(
@@ -25,15 +26,29 @@ struct DiffCommand: Command {
         let (source, destination) = (try VersionWord(words[0]).version(), try VersionWord(words[1]).version())
         let (from, to) = Self.names(source, destination)
         let inferred = InferredMapping.infer(source: source, destination: destination)
+        let catalog = ModelCatalog(versions: [source, destination])
         // Versions of several bundles have no certain order.
         let isBackward =
             source.bundle != nil && source.bundle == destination.bundle && source.hashes != destination.hashes
-            && ModelCatalog(versions: [source, destination]).isBefore(destination, source)
-        console.result(["from": from, "to": to, "changes": JSON.list(inferred.changes, json)]) {
-            text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0)
+            && catalog.isDowngrade(from: source, to: destination)
+        let refusals = refusals(from: source, to: destination, in: catalog)
+        let json: JSON = [
+            "from": from, "to": to, "inferable": refusals.isEmpty, "changes": JSON.list(inferred.changes, json),
+        ]
+        console.result(json) {
+            text(inferred, refusals, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0)
                 + (isBackward ? ["\(from) is newer than \(to). For the changes from old to new, swap the two."] : [])
         }
         return .success
+    }
+
+    /// What a plan without mapping models refuses, whatever the rows of a store are.
+    private func refusals(
+        from source: ModelVersion, to destination: ModelVersion, in catalog: ModelCatalog
+    ) -> [FerryError] {
+        var planner = Planner(catalog: catalog, mappingModels: [])
+        planner.route.allowsDowngrade = true
+        return planner.plan(from: source, to: destination, rows: [:], areRowsEstimated: false).refusals
     }
 
     /// The shortest names that differ.
@@ -53,7 +68,8 @@ struct DiffCommand: Command {
     }
 
     private func text(
-        _ inferred: InferredMapping, _ from: String, _ to: String, hasEqualHashes: Bool, width: Int
+        _ inferred: InferredMapping, _ refusals: [FerryError], _ from: String, _ to: String, hasEqualHashes: Bool,
+        width: Int
     ) -> [String] {
         var lines = ["\(from) → \(to)"]
         if !inferred.changes.isEmpty {
@@ -63,12 +79,14 @@ struct DiffCommand: Command {
             let table = TextTable(["Entity", "Property", "Change", "Inferable", "Reason"].map(TableColumn.text), rows)
             lines += [""] + table.lines(width: width) + [""]
         }
-        if inferred.mappingModel == nil {
+        if !inferred.obstacles.isEmpty {
             let count = inferred.obstacles.count
             lines.append(
                 "\(count) \(count == 1 ? "change needs" : "changes need") a mapping model; the others can be inferred.")
         } else if hasEqualHashes {
             lines.append("Both have the same version hashes: a store of one is also a store of the other.")
+        } else if !refusals.isEmpty {
+            lines += refusals.map(\.message)
         } else {
             lines.append("The migration can be inferred: no mapping model is needed.")
         }

@@ -67,7 +67,9 @@ package struct VersionDrawing {
         if source.hashes == destination.hashes { return (.equal, "same version hashes") }
         let inferred = InferredMapping.infer(source: source, destination: destination)
         let obstacles = Int64(inferred.obstacles.count)
-        if inferred.mappingModel == nil { return (.none, "\(obstacles.counting("change")) cannot be inferred") }
+        if inferred.mappingModel == nil {
+            return (.none, obstacles == 0 ? "no entity in common" : "\(obstacles.counting("change")) cannot be inferred")
+        }
         return (.inferred, "inferred, \(Int64(inferred.changes.count).counting("change"))")
     }
 

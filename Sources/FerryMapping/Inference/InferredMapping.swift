@@ -15,7 +15,7 @@ package struct InferredMapping: Sendable {
         package var reason: String?
     }
 
-    /// Nil if a change prevents inference.
+    /// Nil if a change prevents inference, or if the versions have no entity in common.
     package var mappingModel: MappingModel?
     package var changes: [Change]
 
@@ -30,9 +30,13 @@ package struct InferredMapping: Sendable {
         guard changes.allSatisfy(\.isInferable) else { return InferredMapping(mappingModel: nil, changes: changes) }
         let entityMappings = InferredEntityMappings(
             source: source, destination: destination, difference: difference)
+        let all = entityMappings.all()
+        // Versions without a common entity do not succeed each other, whatever the order of their files.
+        guard all.contains(where: { $0.source != nil && $0.destination != nil }) || all.allSatisfy({ $0.source == nil })
+        else { return InferredMapping(mappingModel: nil, changes: changes) }
         var mappingModel = MappingModel(
             name: "inferred", path: "inferred mapping", sourceVersion: source.qualifiedName,
-            destinationVersion: destination.qualifiedName, entityMappings: entityMappings.all())
+            destinationVersion: destination.qualifiedName, entityMappings: all)
         mappingModel.isInferred = true
         mappingModel.warnings = entityMappings.losses()
         return InferredMapping(mappingModel: mappingModel, changes: changes)

@@ -36,6 +36,19 @@ extension ModelCatalog {
         return catalog
     }
 
+    /// The catalog with the version of the store to be migrated before all others, if only stores have it.
+    ///
+    /// The names of their files say nothing of its age; names that were given to all versions do, and version identifiers.
+    package func beginning(with hashes: [String: [UInt8]]) -> ModelCatalog {
+        let own = versions(matching: hashes)
+        guard order != .identifiers, !own.isEmpty, own.allSatisfy(\.isStore),
+            !own.contains(where: \.isNamed) || !versions.allSatisfy(\.isStore)
+        else { return self }
+        var catalog = self
+        catalog.versions = own + versions.filter { $0.hashes != hashes }
+        return catalog
+    }
+
     /// The versions of a group of stores in the order of their numbers; nil if not every one has its own.
     func numbered(_ group: [ModelVersion]) -> [ModelVersion]? {
         let numbers = group.compactMap(VersionNumber.init)
