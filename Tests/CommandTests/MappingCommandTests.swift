@@ -33,18 +33,22 @@ struct MappingCommandTests {
         return path
     }
 
-    /// Makes two versions with a renamed attribute, one of another type, a new mandatory one, and a removed entity.
+    /// Makes two versions with a renamed attribute, one of another type, a new mandatory one, one with a near name, and
+    /// an entity with a near name.
     private func versions(in folder: TemporaryFolder) throws -> (old: String, new: String) {
         let old = try model(
             """
             <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="color" optional="YES" attributeType="String"/>
             <attribute name="price" optional="YES" attributeType="Double"/></entity><entity name="Note"/>
             """, in: folder, "Old")
         let new = try model(
             """
             <entity name="Book"><attribute name="heading" optional="YES" attributeType="String" elementID="title"/>
+            <attribute name="colour" optional="YES" attributeType="String"/>
             <attribute name="price" optional="YES" attributeType="String"/>
             <attribute name="rank" attributeType="Integer 16"/></entity>
+            <entity name="Notice"><attribute name="text" attributeType="String"/></entity>
             """, in: folder, "New")
         return (old, new)
     }
@@ -56,13 +60,19 @@ struct MappingCommandTests {
         let begun = Captured.run(["mapping", "init", old, new])
         #expect(begun.exitCode == .success)
         for line in [
-            "\"heading\": \"$source.title\"", "\"price\": \"?? Source and destination attribute types are incompatible",
-            "\"rank\": \"?? It is mandatory", "\"destination\": null",
+            "\"heading\": \"$source.title\"",
+            "\"price\": \"? String: Source and destination attribute types are incompatible",
+            "\"rank\": \"? Integer 16: It is mandatory",
+            "\"destination\": \"? the entity that objects of Note become (Notice?), or null to lose them\"",
+            "\"source\": \"? the entity that objects of Notice are created from (Note?); remove this entity mapping",
+            "\"text\": \"? String: it is mandatory", "\"colour\": \"? String ($source.color?), or null\"",
         ] { #expect(begun.output.contains(line), "\(line)") }
-        #expect(begun.diagnostics.contains("open: Book.price") && begun.diagnostics.contains("open: Book.rank"))
+        for place in ["Book.price", "Book.rank", "Note", "Notice"] {
+            #expect(begun.diagnostics.contains("open: \(place): "), "\(place)")
+        }
         let json = Captured.run(["mapping", "init", old, new], isJSON: true)
         let told = try JSONDecoder().decode(Begun.self, from: Data(json.output.utf8))
-        #expect(Set(told.open.map(\.property)) == ["price", "rank"])
+        #expect(Set(told.open.map(\.property)) == ["price", "rank", "colour", "text", nil] && told.open.count == 6)
 
         let file = folder.file("mapping.json")
         let check = ["mapping", "check", file, "--models", old, "--models", new]
@@ -71,16 +81,19 @@ struct MappingCommandTests {
         #expect(unfinished.exitCode == .refused)
         let problems = try JSONDecoder().decode(Checked.self, from: Data(unfinished.output.utf8)).problems
         #expect(
-            problems.count == 2
+            problems.count == 6
                 && problems.allSatisfy {
                     $0.code == "badMapping" && $0.message.contains("mapping.json:")
-                        && $0.message.contains("is not filled in: ??")
+                        && $0.message.contains("is not filled in: ? ")
                 })
 
+        let filled = [
+            "\"price\"": "\"CAST($source.price, 'NSString')\",", "\"rank\"": "1", "\"colour\"": "\"$source.color\",",
+            "\"text\"": "\"''\"", "\"source\": \"? ": "\"Note\",", "\"destination\": \"? ": "null",
+        ]
         let lines = begun.output.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.contains("\"price\"")
-                ? "        \"price\": \"CAST($source.price, 'NSString')\","
-                : line.contains("\"rank\"") ? "        \"rank\": 1" : String(line)
+            guard let value = filled.first(where: { line.contains($0.key) })?.value else { return String(line) }
+            return String(line.prefix { $0 != ":" }) + ": " + value
         }
         try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
         let finished = Captured.run(check)
@@ -106,7 +119,7 @@ struct MappingCommandTests {
         let words = ["mapping", "check", file, "--models", old, "--models", new]
         for (mapping, code) in [
             ("\"attributes\": { \"price\": \"$source.cost\" }", "badExpression"),
-            ("\"attributes\": { \"colour\": \"1\" }", "badMapping"),
+            ("\"attributes\": { \"shade\": \"1\" }", "badMapping"),
             ("\"attribute\": {}", "badMapping"),
             ("\"attributes\": { \"price\": null, \"rank\": 1 }, \"policy\": \"BookPolicy\"", nil),
         ] as [(String, String?)] {

@@ -9,9 +9,10 @@ struct MappingInitCommand: Command {
         "mapping init",
         summary: "Create a mapping file for two model versions, or for the migration policies of a mapping model.",
         discussion: "Fills in what Core Data would infer; properties with an unchanged name are automatic "
-            + "and left out. Where nothing can be inferred, the reason follows ?? in place of an expression, and the "
-            + "file is refused until you write one. Changes that need more than an expression are listed on standard "
-            + "error. With --extends, the file replaces what a mapping model leaves to migration policies: each "
+            + "and left out. What has no counterpart is an open place: an entity of the older version that the newer one "
+            + "does not have, each new entity, a property that needs a value, and a new property whose name is near to a "
+            + "removed one's. A ? with the question and near names is in place of the entity or expression, and the file "
+            + "is refused until you fill it in. Changes that need more than that are listed on standard error. With --extends, the file replaces what a mapping model leaves to migration policies: each "
             + "of their entity mappings with its properties, and a ? with the type where you must write something. With "
             + "--swift, a package is created instead: a struct for each policy class with the functions to write, and a "
             + "test that migrates a generated store.",
@@ -61,11 +62,24 @@ struct MappingInitCommand: Command {
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }
-        rendering.marks = skeleton.open.flatMap { marks($0, in: destination.model, skeleton.mappingModel) }
-        let open: [JSON] = skeleton.open.map { ["entity": $0.entity, "property": $0.property, "reason": $0.reason] }
-        let notes = skeleton.open.map { item in
-            "open: \([item.entity, item.property].compactMap { $0 }.joined(separator: ".")): \(item.reason ?? "")"
+        rendering.marks = skeleton.open.compactMap { place in
+            place.property.map {
+                .init(
+                    entity: place.entity, property: $0, isRelationship: place.isRelationship, text: "? \(place.text)",
+                    entityMapping: place.entityMapping)
+            }
         }
+        let open: [JSON] = skeleton.open.map {
+            [
+                "entityMapping": $0.entityMapping, "entity": $0.entity, "property": $0.property,
+                "reason": $0.text,
+            ]
+        }
+        let notes =
+            skeleton.notes.map(\.sentence)
+            + skeleton.open.map { place in
+                "open: \([place.entity, place.property].compactMap { $0 }.joined(separator: ".")): \(place.text)"
+            }
         try show(rendering, open, notes, on: console)
         return .success
     }
@@ -137,20 +151,6 @@ struct MappingInitCommand: Command {
             console.result(report, verbatim: rendering.json.pretty)
         }
         if !console.isJSON { for note in notes { console.note("ferry: \(note)") } }
-    }
-
-    /// The marks of an open property in the entity mappings of its entity and its subentities.
-    private func marks(
-        _ open: InferredMapping.Change, in model: ManagedObjectModel, _ mappingModel: MappingModel
-    ) -> [MappingRendering.Mark] {
-        guard let property = open.property else { return [] }
-        let isRelationship = model.relationship(property, of: open.entity) != nil
-        guard isRelationship || model.attribute(property, of: open.entity) != nil else { return [] }
-        return mappingModel.entityMappings.compactMap(\.destination).filter { model.isKind($0, of: open.entity) }
-            .map {
-                MappingRendering.Mark(
-                    entity: $0, property: property, isRelationship: isRelationship, text: "?? \(open.reason ?? "")")
-            }
     }
 }
 

@@ -68,7 +68,8 @@ package struct VersionDrawing {
         let inferred = InferredMapping.infer(source: source, destination: destination)
         let obstacles = Int64(inferred.obstacles.count)
         if inferred.mappingModel == nil {
-            return (.none, obstacles == 0 ? "no entity in common" : "\(obstacles.counting("change")) cannot be inferred")
+            let reason = obstacles == 0 ? "no entity in common" : "\(obstacles.counting("change")) cannot be inferred"
+            return (.none, reason)
         }
         return (.inferred, "inferred, \(Int64(inferred.changes.count).counting("change"))")
     }

@@ -180,7 +180,7 @@ struct JSONMappingFile {
                 "the key \"destination\" is missing",
                 remedy: "Name the destination entity, or write null to drop the source entity's objects.")
         }
-        let destinationName = destination.isNull ? nil : try destination.name()
+        let destinationName = destination.isNull || destination.openText != nil ? nil : try destination.name()
         let source = try members["source"].flatMap { (cursor) throws(FerryError) in
             cursor.isNull || cursor.openText != nil ? nil : try cursor.name()
         }
@@ -203,6 +203,7 @@ struct JSONMappingFile {
             mapping.keepText(of: elements, as: "forEach")
         }
         mapping.keepIfOpen(members["source"], "the source entity")
+        mapping.keepIfOpen(destination, "the destination entity")
         if let cursor = members["where"], !mapping.keepIfOpen(cursor, "the filter predicate") {
             mapping.filter = try parsed(cursor, Predicate.parse)
             mapping.keepText(of: cursor, as: "where")

@@ -300,11 +300,17 @@ extension StepResolver {
             let type = part.property.flatMap { property in
                 mapping.destination.flatMap { destination.model.typeText(of: property, in: $0) }
             }
+            let remedy: Remedy =
+                switch part.part {
+                case "the source entity": "Name the entity, or remove the entity mapping."
+                case "the destination entity": "Name the entity, or write null: the objects are then lost."
+                default:
+                    part.property == nil
+                        ? "Fill it in, or remove the line." : "Write an expression in its place, or null."
+                }
             report(
                 .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is not filled in: \(part.reason)", mapping,
-                model: model, property: part.property,
-                remedy: part.property == nil
-                    ? "Fill it in, or remove the line." : "Write an expression in its place, or null.")
+                model: model, property: part.property, remedy: remedy)
         }
     }
 
