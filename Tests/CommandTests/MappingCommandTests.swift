@@ -9,7 +9,7 @@ internal import Testing
 struct MappingCommandTests {
     private struct Checked: Decodable {
         struct Problem: Decodable {
-            var code, message, remedy: String
+            var file, code, message, remedy: String
             var place: String?
         }
         var ferry: Int
@@ -148,6 +148,35 @@ struct MappingCommandTests {
         #expect(verified.exitCode == .refused && verified.diagnostics.contains("without --source"))
         let missing = Captured.run(["mapping", "check", folder.file("none.json"), "--models", old])
         #expect(missing.exitCode == .refused && missing.diagnostics.contains("no mapping model"))
+    }
+
+    @Test("All errors of a file are reported at once, and several files are checked in one call")
+    func allErrors() throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = try versions(in: folder)
+        let (file, good) = (folder.file("typos.json"), folder.file("good.json"))
+        try """
+        { "source": "Old", "destination": "New", "entityMappings": [
+          { "source": "Boook", "destination": "Book", "where": "title ==== 3", "atributes": {},
+            "attributes": { "heading": "uppercas:($source.title)", "colour": "$source.colr", "rnk": "1",
+              "price": "CAST($source.price, 'NSString'" } } ] }
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        try """
+        { "source": "Old", "destination": "New", "entityMappings": [
+          { "source": "Note", "destination": "Notice", "attributes": { "text": "''" } } ] }
+        """.write(toFile: good, atomically: true, encoding: .utf8)
+        let words = ["mapping", "check", file, good, "--models", old, "--models", new]
+        let captured = Captured.run(words)
+        #expect(captured.exitCode == .refused)
+        for text in [
+            "unknown key; did you mean \"attributes\"?", "where: `title ==== 3`", "Did you mean uppercase:?",
+            "price: `CAST(", "did you mean \"Book\"?", "did you mean \"rank\"?", "Did you mean color?",
+            "typos.json: 7 problems.", "good.json: no problems.",
+        ] { #expect(captured.output.contains(text), "\(text)") }
+        let json = Captured.run(words, isJSON: true)
+        let problems = try JSONDecoder().decode(Checked.self, from: Data(json.output.utf8)).problems
+        #expect(problems.count == 7 && problems.allSatisfy { $0.file == file })
+        #expect(Captured.run(["mapping", "check", good, "--models", old, "--models", new]).exitCode == .success)
     }
 
     @Test(

@@ -1,5 +1,6 @@
 internal import Ferry
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -26,59 +27,108 @@ struct MappingShowCommand: Command {
 
 struct MappingCheckCommand: PolicyCommand {
     static let syntax = Syntax(
-        "mapping check", summary: "Check a mapping model without a store.",
-        discussion: "Checks every name and expression of the file against both model versions, and the order of "
-            + "its entity mappings. Exits with 2 if there are problems. What depends on a store's rows is a warning.",
-        operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
+        "mapping check", summary: "Check mapping models without a store.",
+        discussion: "Checks every name and expression of the files against both model versions, and the order of "
+            + "their entity mappings, and lists all errors of a file. Files between the same versions are checked together. "
+            + "Exits with 2 if there are problems. What depends on a store's rows is a warning.",
+        operands: [.init("FILE", .several, "Mapping models: .xcmappingmodel, .cdm or .json.")],
         options: [MigrationInput.models(isRequired: true)],
         example: "ferry mapping check mapping.json --models App.xcdatamodeld")
 
     let arguments: Arguments
 
-    private var path: String { arguments.operands[0] }
+    /// The findings about one file.
+    private struct Checked {
+        var path: String
+        var mapping: MappingModel?
+        var problems: [FerryError] = []
+        var warnings: [String] = []
+    }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let catalog = try ModelCatalog(models: arguments.models)
-        let known = KnownPolicies(registered: policies)
-        var warnings: [String] = []
-        var problems: [FerryError] = []
-        do throws(FerryError) {
-            let mapping = try MappingFile.load(path: path)
-            let read = mapping.warnings.map(\.message)
-            warnings = read
-            let source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
-            let destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
-            let both = ModelCatalog(versions: [source, destination])
-            let resolution = MappingResolution.resolve(
-                source: source, destination: destination, mappingModels: [mapping], policies: known)
-            problems = resolution.problems
-            let found = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
-            warnings += found.filter { !read.contains($0) }
-            warnings += try MappingEdge.warningsOfEqualVersions(in: [mapping], both).map(\.message)
-            if problems.isEmpty {
-                let planner = Planner(catalog: both, mappingModels: [mapping], policies: known)
-                problems = planner.plan(from: source, to: destination, rows: [:], areRowsEstimated: false).refusals
+        var files: [Checked] = []
+        for path in arguments.operands.distinct { files.append(try read(path)) }
+        var steps: [(source: ModelVersion, destination: ModelVersion, files: [Int])] = []
+        for index in files.indices {
+            guard let mapping = files[index].mapping else { continue }
+            do throws(FerryError) {
+                let source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
+                let destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
+                if let same = steps.firstIndex(where: {
+                    $0.source.path == source.path && $0.destination.path == destination.path
+                }) {
+                    steps[same].files.append(index)
+                } else {
+                    steps.append((source, destination, [index]))
+                }
+            } catch {
+                files[index].problems.append(error)
             }
-        } catch {
-            guard error.code != .notFound else { throw error }
-            problems = [error]
         }
-        show(problems, warnings, on: console)
-        return problems.isEmpty ? .success : .refused
+        for step in steps {
+            try check(&files, step.files, from: step.source, to: step.destination, KnownPolicies(registered: policies))
+        }
+        show(files, on: console)
+        return files.allSatisfy(\.problems.isEmpty) ? .success : .refused
     }
 
-    private func show(_ problems: [FerryError], _ warnings: [String], on console: Console) {
-        let list = JSON.list(problems) { problem in
+    private func read(_ path: String) throws -> Checked {
+        let faults = JSONFaults()
+        var checked = Checked(path: path)
+        do throws(FerryError) {
+            let mapping = try MappingFile.load(path: path, faults: faults)
+            checked.warnings = mapping.warnings.map(\.message)
+            // Without one of its parts, others would seem wrong.
+            if !faults.hasGaps { checked.mapping = mapping }
+            checked.problems = faults.errors
+        } catch {
+            guard error.code != .notFound else { throw error }
+            checked.problems = faults.errors + [error]
+        }
+        return checked
+    }
+
+    /// Checks the files between two versions; a finding without a file is the first one's.
+    private func check(
+        _ files: inout [Checked], _ indices: [Int], from source: ModelVersion, to destination: ModelVersion,
+        _ known: KnownPolicies
+    ) throws(FerryError) {
+        let mappings = indices.compactMap { files[$0].mapping }
+        let both = ModelCatalog(versions: [source, destination])
+        let resolution = MappingResolution.resolve(
+            source: source, destination: destination, mappingModels: mappings, policies: known)
+        var problems = resolution.problems
+        if problems.isEmpty, indices.allSatisfy({ files[$0].problems.isEmpty }) {
+            let planner = Planner(catalog: both, mappingModels: mappings, policies: known)
+            problems = planner.plan(from: source, to: destination, rows: [:], areRowsEstimated: false).refusals
+        }
+        for problem in problems {
+            let index = indices.first { files[$0].mapping?.path == problem.place.mappingModel } ?? indices[0]
+            files[index].problems.append(problem)
+        }
+        let read = Set(mappings.flatMap(\.warnings).map(\.message))
+        let rows = resolution.needsRowCheck.map(\.problem.message)
+        files[indices[0]].warnings += (resolution.step.warnings.map(\.message) + rows).filter { !read.contains($0) }
+        files[indices[0]].warnings += try MappingEdge.warningsOfEqualVersions(in: mappings, both).map(\.message)
+    }
+
+    private func show(_ files: [Checked], on console: Console) {
+        let problems = files.flatMap { file in file.problems.map { (file.path, $0) } }
+        let list = JSON.list(problems) { path, problem in
             [
-                "code": problem.code.name, "place": place(of: problem), "message": problem.message,
+                "file": path, "code": problem.code.name, "place": place(of: problem), "message": problem.message,
                 "remedy": problem.wordedRemedy,
             ]
         }
-        var text = problems.flatMap { ["\($0.code.name): \($0.message)"] + $0.remedyLines(indent: 2) }
-        text += warnings.map { "warning: \($0)" }
-        text.append(
-            problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
-        console.result(["problems": list, "warnings": warnings], text: text)
+        var text: [String] = []
+        for file in files {
+            text += file.problems.flatMap { ["\($0.code.name): \($0.message)"] + $0.remedyLines(indent: 2) }
+            text += file.warnings.map { "warning: \($0)" }
+            let count = Int64(file.problems.count)
+            text.append("\(file.path): \(count == 0 ? "no problems" : count.counting("problem")).")
+        }
+        console.result(["problems": list, "warnings": files.flatMap(\.warnings)], text: text)
     }
 
     private func place(of problem: FerryError) -> String? {

@@ -210,18 +210,41 @@ package struct JSONCursor {
     private let path: String
     package let node: JSONNode
     private let code: FerryError.Code
+    private let faults: JSONFaults?
+}
+
+/// Collects the errors of a file whose reader goes on after each; without it, the first one ends the reading.
+package final class JSONFaults {
+    package private(set) var errors: [FerryError] = []
+    /// Whether a part was left out to which others may refer.
+    package private(set) var hasGaps = false
+
+    package init() {}
+
+    fileprivate func add(_ error: FerryError, leavesGap: Bool) {
+        errors.append(error)
+        hasGaps = hasGaps || leavesGap
+    }
 }
 
 extension JSONCursor {
     /// Reads the text of a file; all its errors have the code.
-    package init(_ bytes: [UInt8], of file: String, code: FerryError.Code) throws(FerryError) {
+    package init(
+        _ bytes: [UInt8], of file: String, code: FerryError.Code, faults: JSONFaults? = nil
+    ) throws(FerryError) {
         let root: JSONNode
         do {
             root = try JSONNode.parse(bytes)
         } catch {
             throw FerryError(code, "\(file):\(error.line): this is not JSON: \(error.message).")
         }
-        self.init(file: file, path: "", node: root, code: code)
+        self.init(file: file, path: "", node: root, code: code, faults: faults)
+    }
+
+    /// Reads a part, and goes on after its error if the file's errors are collected.
+    package func collecting(leavesGap: Bool = false, _ read: () throws(FerryError) -> Void) throws(FerryError) {
+        guard let faults else { return try read() }
+        do { try read() } catch { faults.add(error, leavesGap: leavesGap) }
     }
 
     // MARK: Errors
@@ -301,7 +324,9 @@ extension JSONCursor {
             let hint =
                 NearNames.near(to: key, among: keys).first.map { "did you mean \"\($0)\"?" }
                 ?? "known keys: \(keys.joined(separator: ", "))"
-            throw child(key, member.value).error("unknown key; \(hint)", line: member.line)
+            try collecting { () throws(FerryError) in
+                throw child(key, member.value).error("unknown key; \(hint)", line: member.line)
+            }
         }
         return Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
     }
@@ -311,6 +336,6 @@ extension JSONCursor {
     }
 
     private func at(_ path: String, _ node: JSONNode) -> JSONCursor {
-        JSONCursor(file: file, path: path, node: node, code: code)
+        JSONCursor(file: file, path: path, node: node, code: code, faults: faults)
     }
 }

@@ -16,10 +16,11 @@ struct JSONMappingFile {
 
     /// Reads a file's bytes; `extended` reads the mapping model at a path relative to this file.
     static func read(
-        _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
+        _ bytes: [UInt8], name: String, path: String, faults: JSONFaults?,
+        extended: (String) throws(FerryError) -> MappingModel
     ) throws(FerryError) -> MappingModel {
         let file = fileName(of: path)
-        let root = try JSONCursor(bytes, of: file, code: .badMapping)
+        let root = try JSONCursor(bytes, of: file, code: .badMapping, faults: faults)
         let members = try root.members(allowing: keys)
         if let version = members["ferry"] {
             guard case .number(let text) = version.node.value, text == "\(formatVersion)" else {
@@ -160,11 +161,13 @@ struct JSONMappingFile {
     private static func entityMappings(_ cursor: JSONCursor) throws(FerryError) -> [EntityMapping] {
         var mappings: [EntityMapping] = []
         for element in try cursor.elements() {
-            let mapping = try entityMapping(element)
-            if mappings.contains(where: { $0.name == mapping.name }) {
-                throw element.error("a second entity mapping is named \"\(mapping.name)\"")
+            try element.collecting(leavesGap: true) { () throws(FerryError) in
+                let mapping = try entityMapping(element)
+                if mappings.contains(where: { $0.name == mapping.name }) {
+                    throw element.error("a second entity mapping is named \"\(mapping.name)\"")
+                }
+                mappings.append(mapping)
             }
-            mappings.append(mapping)
         }
         return mappings
     }
@@ -205,7 +208,9 @@ struct JSONMappingFile {
         mapping.keepIfOpen(members["source"], "the source entity")
         mapping.keepIfOpen(destination, "the destination entity")
         if let cursor = members["where"], !mapping.keepIfOpen(cursor, "the filter predicate") {
-            mapping.filter = try parsed(cursor, Predicate.parse)
+            try cursor.collecting { () throws(FerryError) in
+                mapping.filter = try parsed(cursor, Predicate.parse)
+            }
             mapping.keepText(of: cursor, as: "where")
         }
         mapping.unique = try members["unique"].map(unique) ?? []
@@ -225,10 +230,17 @@ struct JSONMappingFile {
         }
         mapping.isAutomatic = try members["automatic"]?.boolean() ?? true
         for (name, cursor) in try members["attributes"]?.members() ?? [] {
-            mapping.attributes[name] = try attribute(cursor, name, of: &mapping)
+            // The rule after an error.
+            mapping.attributes[name] = .empty
+            try cursor.collecting { () throws(FerryError) in
+                mapping.attributes[name] = try attribute(cursor, name, of: &mapping)
+            }
         }
         for (name, cursor) in try members["relationships"]?.members() ?? [] {
-            mapping.relationships[name] = try relationship(cursor, name, of: &mapping)
+            mapping.relationships[name] = .empty
+            try cursor.collecting { () throws(FerryError) in
+                mapping.relationships[name] = try relationship(cursor, name, of: &mapping)
+            }
         }
         mapping.keepIfOpen(members["policy"], "what the policy did")
         return mapping

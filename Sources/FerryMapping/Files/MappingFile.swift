@@ -1,5 +1,5 @@
 package import FerryBase
-internal import FerryExpression
+package import FerryExpression
 internal import FerryModel
 
 /// Reads mapping models of every format.
@@ -8,15 +8,20 @@ package struct MappingFile {
     static let byteLimit = 16 << 20
 
     private let files: FileLayer
+    private let faults: JSONFaults?
     private let fingerprint = Fingerprint()
     /// The real paths of the files being read, the outermost first.
     private var reading: [String] = []
 
     /// Reads one mapping model: `.xcmappingmodel` (the folder or its XML), `.cdm`, or Ferry's JSON.
     ///
+    /// With `faults`, errors of a JSON file after which it can be read on are collected; the rule is then an empty one.
+    ///
     /// - Throws: `.notFound` if no file exists; `.badMapping` or `.badExpression` with file, line and path.
-    package static func load(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> MappingModel {
-        var file = MappingFile(files: files)
+    package static func load(
+        path: String, files: FileLayer = FileLayer(), faults: JSONFaults? = nil
+    ) throws(FerryError) -> MappingModel {
+        var file = MappingFile(files: files, faults: faults)
         var model = try WorkThread.withStack { () throws(FerryError) in try file.read(path) }
         model.fingerprint = file.fingerprint.finish()
         model.path = file.reading[0]
@@ -58,7 +63,7 @@ package struct MappingFile {
         case UInt8(ascii: "b"): return try CompiledMappingFile.read(try bytes(of: path), name: name, path: path)
         case UInt8(ascii: "{"):
             let folder = FileLayer.parent(of: path)
-            return try JSONMappingFile.read(try bytes(of: path), name: name, path: path) {
+            return try JSONMappingFile.read(try bytes(of: path), name: name, path: path, faults: faults) {
                 (target) throws(FerryError) in
                 try read(target.hasPrefix("/") ? target : "\(folder)/\(target)")
             }

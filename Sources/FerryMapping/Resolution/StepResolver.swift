@@ -79,18 +79,22 @@ struct StepResolver {
     /// The mapping, if it makes objects and its entities fit.
     private mutating func livingMapping(_ mapping: EntityMapping, name: String, model: Int) -> LiveMapping? {
         reportOpenParts(of: mapping, model: model)
-        let problemsBefore = problems.count
+        var (mapping, problemsBefore) = (mapping, problems.count)
         let policy = mapping.policyClassName.flatMap { policies.registeredName(of: $0) }
         if let missing = mapping.policyClassName, policy == nil { reportPolicy(missing, mapping, model: model) }
         for (entity, version, side) in [
-            (mapping.source, source, "source"), (mapping.destination, destination, "destination"),
+            (\EntityMapping.source, source, "source"), (\.destination, destination, "destination"),
         ] {
-            guard let entity, version.model.entities[entity] == nil else { continue }
+            guard let name = mapping[keyPath: entity], version.model.entities[name] == nil else { continue }
             report(
                 .badMapping,
-                "\(version.name) has no entity \"\(entity)\""
-                    + NearNames.clause(for: entity, among: version.model.entities.keys),
+                "\(version.name) has no entity \"\(name)\""
+                    + NearNames.clause(for: name, among: version.model.entities.keys),
                 mapping, model: model, remedy: "Correct the \(side) entity's name.")
+            // The rest is checked with the name that is asked for: its errors are told at once.
+            guard let near = NearNames.near(to: name, among: version.model.entities.keys).first else { continue }
+            mapping[keyPath: entity] = near
+            problemsBefore += 1
         }
         if let source = mapping.source, let destination = mapping.destination,
             self.destination.model.entities[destination]?.isAbstract == true
