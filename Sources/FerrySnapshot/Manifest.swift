@@ -23,6 +23,10 @@ enum Manifest {
         /// The folder's name, if there is external data.
         var external: String?
 
+        var hashes: [String: [UInt8]] {
+            versionHashes.compactMapValues { Data(base64Encoded: $0).map(Array.init) }
+        }
+
         struct Archive: Codable, Sendable {
             var file: String
             /// The compression (``SnapshotForm``); absent in manifests of earlier versions, which had Zstandard only.

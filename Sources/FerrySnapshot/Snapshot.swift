@@ -88,6 +88,7 @@ package struct Snapshot: Sendable {
     /// Seconds since 1970.
     package var created: Int64 { head?.createdSeconds ?? 0 }
     package var version: String? { head?.version }
+    package var versionHashes: [String: [UInt8]] { head?.hashes ?? [:] }
     /// Bytes of the database.
     package var bytes: Int64 { head?.content.bytes ?? 0 }
     /// The bytes of the archive; a clone shares its blocks with the store, and takes space for those that change only.

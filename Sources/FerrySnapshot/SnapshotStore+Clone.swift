@@ -106,8 +106,7 @@ extension SnapshotStore {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
             var description = SnapshotDescription(
                 created: head.createdSeconds, store: head.store, version: head.version,
-                versionHashes: head.versionHashes.compactMapValues { Data(base64Encoded: $0).map(Array.init) },
-                rows: head.rows, tool: head.tool,
+                versionHashes: head.hashes, rows: head.rows, tool: head.tool,
                 externalFolder: head.external == nil ? nil : snapshot.externalPath)
             description.replaced = (snapshot.name, head.sequence)
             var options = options

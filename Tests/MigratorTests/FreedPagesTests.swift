@@ -70,7 +70,7 @@ struct FreedPagesTests {
     }
 
     @Test(
-        "Are given back to the volume, and a rollback still knows the store",
+        "Are given back to the volume, and a rollback restores the old store",
         arguments: TinyStore.Form.allCases, Way.allCases)
     func givesBack(_ form: TinyStore.Form, _ way: Way) throws {
         let stage = try Stage(form)
@@ -80,7 +80,7 @@ struct FreedPagesTests {
         #expect(report.freed?.givenBack ?? 0 > 2 << 20 && report.freed?.left ?? .max < 1 << 16)
         try check(stage.store)
         #expect(try FileLayer().attributes(stage.store).size < 1 << 20)
-        #expect(try StoreFiles(URL(fileURLWithPath: stage.store)).rollback().kept.isEmpty)
+        #expect(try StoreFiles(URL(fileURLWithPath: stage.store)).rollback().kept.count == 1)
         #expect(try DatabaseDump.text(stage.store) == original)
     }
 

@@ -31,16 +31,36 @@ struct RollbackAfterMigrationTests {
     }
 
     @Test(
-        "Keeps no snapshot of the replaced store, to which nothing was written",
+        "Keeps one though nothing was written since, so that a second rollback undoes the first and needs no other",
         arguments: TinyStore.Form.allCases, Way.allCases)
-    func keepsNone(_ form: TinyStore.Form, _ way: Way) throws {
+    func undoes(_ form: TinyStore.Form, _ way: Way) throws {
         let migration = try InferredMigration(form: form)
         let original = try DatabaseDump.text(migration.store)
         #expect(try migration.migrator().migrate(configuration(way)).mode == .inPlace)
         // An app that only reads changes nothing.
         #expect(try Connection(path: migration.store, mode: .readOnly).integer("SELECT count(*) FROM ZBOOK") == 30)
+        let migrated = try DatabaseDump.text(migration.store)
+        #expect(try rollback(migration).kept.count == 1)
+        #expect(try DatabaseDump.text(migration.store) == original)
+        let second = try rollback(migration)
+        #expect(second.kept.isEmpty && second.replaced != nil && second.replaced != second.version)
+        #expect(try DatabaseDump.text(migration.store) == migrated)
         #expect(try rollback(migration).kept.isEmpty)
         #expect(try DatabaseDump.text(migration.store) == original)
+    }
+
+    @Test("Is refused if the store has the content of its only snapshot, and knows the version after a change")
+    func onlySnapshot() throws {
+        let migration = try InferredMigration(form: .plain)
+        _ = try migration.migrator().migrate(configuration())
+        let store = StoreFiles(URL(fileURLWithPath: migration.store))
+        let first = try store.rollback(keepsReplaced: false)
+        let error = #expect(throws: FerryError.self) { try store.rollback() }
+        #expect(error?.code == .noSnapshot)
+        try Connection(path: migration.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'x' WHERE Z_PK = 1")
+        let second = try store.rollback()
+        #expect(second.kept.count == 1 && second.replaced == first.version && first.version != nil)
+        #expect(try store.snapshots().last?.version == first.version)
     }
 
     @Test("Keeps one if the app has written since", arguments: TinyStore.Form.allCases, Way.allCases)

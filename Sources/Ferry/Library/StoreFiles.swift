@@ -69,7 +69,7 @@ public struct StoreFiles: Sendable {
     /// - Parameters:
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
-    ///   - keepsReplaced: Whether a replaced store that changed since its last run gets a snapshot first.
+    ///   - keepsReplaced: Whether the replaced store gets a snapshot first, if none has its content.
     ///   - waits: How long the call waits in all for a store that another program uses; nil not to wait.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
@@ -129,10 +129,9 @@ public struct StoreFiles: Sendable {
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         let snapshot = try sourceGuard.closing {
             let opened = try OpenedStore(sourceGuard)
-            // The log of runs may name the version.
-            let version = try RunLog(beside: path, files: files).migration(to: opened.metadata.hashes)?.to
             return try snapshots.create(
-                opened, knownAs: version, level: clones ? nil : level, stop: stop, progress: onProgress)
+                opened, knownAs: snapshots.version(of: opened), level: clones ? nil : level, stop: stop,
+                progress: onProgress)
         }
         return SnapshotEntry(snapshot, verified: true)
     }

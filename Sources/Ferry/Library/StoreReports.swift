@@ -95,8 +95,8 @@ public struct RollbackReport: Sendable, Hashable, Codable {
     public var version: String?
     /// The version of the replaced store; nil if it could not be read.
     public var replaced: String?
-    /// The copies of the replaced store: a snapshot, or copies of the files of a damaged store; empty if no program
-    /// wrote to it since the last run on the store.
+    /// The copies of the replaced store: a snapshot, or copies of the files of a damaged store; empty if a snapshot has
+    /// its content already.
     public var kept: [URL] = []
     /// Work after the swap that failed; the next command on the store does it.
     public var warnings: [FerryWarning] = []

@@ -12,10 +12,11 @@ struct StoreSnapshots {
     let snapshots: SnapshotStore
     /// The limit for the threads that compress.
     private let memory: MemoryBudget
+    private let files: FileLayer
 
     /// A folder of nil means `STORE.snapshots`.
     init(of store: String, folder: String?, files: FileLayer, memory: MemoryBudget = MemoryBudget()) {
-        (self.store, self.memory) = (store, memory)
+        (self.store, self.memory, self.files) = (store, memory, files)
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
     }
 
@@ -26,12 +27,17 @@ struct StoreSnapshots {
 
     /// A snapshot by its name or path, or the newest one.
     ///
-    /// `present` is the archive whose content the store has: the newest must be another one, unless it is the only one.
+    /// `present` is the archive whose content the store has: the newest must be another one.
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for damage that shows without reading the archive.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let all = try nameOrPath.map { [try snapshots.snapshot($0)] } ?? snapshots.list()
-        guard let chosen = all.first(where: { !$0.isArchive(present) }) ?? all.first else {
+        guard let chosen = all.first(where: { !$0.isArchive(present) }) else {
+            guard all.isEmpty else {
+                throw FerryError(
+                    .noSnapshot, "\(store) has the content of its only snapshot already.",
+                    remedy: "Name the snapshot to restore it again.")
+            }
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
                 remedy: "Name their folder with \(setting: .snapshotFolder).")
@@ -70,6 +76,16 @@ struct StoreSnapshots {
             changed = ((changed?.count ?? 0) + 1, changed?.example ?? name)
         }
         return changed
+    }
+
+    /// The name of a store's version: as the log or a snapshot of that version names it, else as the model in the store.
+    func version(of store: OpenedStore) throws -> String? {
+        let hashes = store.metadata.hashes
+        if let logged = try RunLog(beside: self.store, files: files).migration(to: hashes)?.to { return logged }
+        let known = try snapshots.list().first { $0.version != nil && $0.versionHashes == hashes }
+        if let version = known?.version { return version }
+        let identifiers = store.metadata.versionIdentifiers
+        return identifiers.count == 1 && identifiers[0] != "" ? identifiers[0] : nil
     }
 
     /// Restores database and external data, after comparing both with the manifest.

@@ -6,13 +6,13 @@ internal import Foundation
 
 /// Restores a verified snapshot in the place of its store, in whatever state that is.
 ///
-/// Keeps a replaced store that changed since the last run ended: by a snapshot, or by copies of a damaged one's files.
+/// Keeps the replaced store by a snapshot, unless one has its content, or by copies of a damaged one's files.
 struct Rollback {
     /// The store's real path; the store may be missing.
     let store: String
     let snapshots: StoreSnapshots
     let files: FileLayer
-    /// Whether to take a snapshot of the replaced store first, if any program wrote to it.
+    /// Whether to take a snapshot of the replaced store first, if none has its content.
     var keepsReplaced = true
     var stop = StopRequest()
     var trace: TraceHook?
@@ -51,8 +51,10 @@ struct Rollback {
                 try folder.remove()
                 return try report(snapshots.choose(present.snapshot), replaced: nil, kept: [])
             }
-            let snapshot = try snapshots.choose(archive, butFor: present?.kind == .rollback ? present?.snapshot : nil)
-            return try replaceStore(snapshot, opened, isUnchanged: present != nil, folder)
+            let restored = present?.kind == .rollback ? present?.snapshot : nil
+            let snapshot = try snapshots.choose(archive, butFor: restored)
+            let isKept = try restored != nil && snapshots.list().contains { $0.isArchive(restored) }
+            return try replaceStore(snapshot, opened, isKept: isKept, folder)
         } catch {
             // The first error is reported; the next command takes over the folder, and empty side files do no harm.
             do { try sourceGuard?.close() } catch {}
@@ -107,14 +109,14 @@ struct Rollback {
     // MARK: A store
 
     private func replaceStore(
-        _ snapshot: Snapshot, _ sourceGuard: SourceGuard, isUnchanged: Bool, _ folder: RunFolder
+        _ snapshot: Snapshot, _ sourceGuard: SourceGuard, isKept: Bool, _ folder: RunFolder
     ) throws -> RollbackReport {
         let opened = try OpenedStore(sourceGuard)
-        let replaced = try RunLog(beside: store, files: files).migration(to: opened.metadata.hashes)?.to
+        let replaced = try snapshots.version(of: opened)
         let session = try begin(RunHead(in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
-        if keepsReplaced, !isUnchanged {
+        if keepsReplaced, !isKept {
             // The new snapshot will be the newest one, so the record must hold the choice.
             session.rollback.kept = []
             try session.save()

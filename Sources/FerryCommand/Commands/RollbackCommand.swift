@@ -6,13 +6,14 @@ struct RollbackCommand: Command {
         "rollback", summary: "Replace the store with a snapshot.",
         discussion: "Verifies the snapshot first: a damaged one is refused (exit 2) and the store is not changed. "
             + "Without a name the newest snapshot is taken whose content is not the store's already, so that a second "
-            + "rollback undoes the first. Takes a snapshot of the replaced store first, unless nothing was written to it since "
-            + "the last migration or rollback. A damaged store is copied as it is into the snapshot "
-            + "folder; a missing one is restored.",
+            + "rollback undoes the first. Takes a snapshot of the replaced store first, unless it is as the last rollback "
+            + "left it. A damaged store is copied as it is into the snapshot folder; a missing one is restored.",
         operands: [MigrationInput.store, SnapshotOptions.snapshot],
         options: [
             SnapshotOptions.folder,
-            .flag("--no-snapshot", "Do not snapshot the replaced store. Changes made since the migration are lost."),
+            .flag(
+                "--no-snapshot",
+                "Do not snapshot the replaced store. It is lost, and a second rollback cannot undo this one."),
             MigrateCommand.wait,
         ],
         example: "ferry rollback App.sqlite")
@@ -39,7 +40,7 @@ struct RollbackCommand: Command {
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
                 "It was restored from \(report.snapshot.filePath), which is kept.",
                 report.kept.isEmpty
-                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback." : ", as requested.")"
+                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": it was as the last rollback had left it." : ", as requested.")"
                     : "The replaced store is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
             ] + (report.reason.map { ["\(number) was chosen: \($0)."] } ?? []))
         return .success
