@@ -23,6 +23,8 @@ package struct XMLTokenizer {
     private var check = UTF8Check()
     private var isAtEnd = false
     private var line = 1
+    /// The line on which the last tag began.
+    package private(set) var tagLine = 1
     private var open: [String] = []
     private var hasRoot = false
     /// True after `<a/>`: the next token is its end.
@@ -58,6 +60,7 @@ package struct XMLTokenizer {
                 }
                 continue
             }
+            tagLine = line
             _ = try take()
             switch try peek() {
             case UInt8(ascii: "/"): return .end(try endTag())

@@ -35,13 +35,49 @@ struct LintTests {
         #expect(changed.exitCode == 0 && changed.output.contains("warning: Book.title needs a mapping model: "))
     }
 
+    @Test("What a mapping model carries is no finding, and what it loses is an error")
+    func takesMappings() throws {
+        func mapping(_ note: String, _ more: String = "") -> String {
+            """
+            { "source": "App", "destination": "App 2", "entityMappings": [
+              { "source": "Book", "destination": "Book", "attributes": { \(note) }\(more) },
+              { "name": "Olds", "source": "Old", "destination": "Book", "attributes": { "title": "$source.name" } } ] }
+            """
+        }
+        try app.write(mapping("\"year\": \"$source.note\""), to: "Maps/good.json")
+        let carried = try lint("App", "App 2", "--mappings", "Maps")
+        #expect(carried.exitCode == 0 && carried.output == "App → App 2: no findings.\n", "\(carried)")
+        try app.write(mapping(""), to: "Maps/good.json")
+        let lossy = try lint("App", "App 2", "--mappings", "Maps")
+        #expect(lossy.exitCode == 1 && lossy.output.contains("error: Book.note is lost: "), "\(lossy)")
+        #expect(!lossy.output.contains("Old"), "\(lossy)")
+        try app.write(mapping("", ", \"policy\": \"BookPolicy\""), to: "Maps/good.json")
+        let coded = try lint("App", "App 2", "--mappings", "Maps")
+        #expect(coded.exitCode == 0 && coded.output.contains("warning: good.json: "), "\(coded)")
+        let other = try lint("App 2", "App 3", "--mappings", "Maps")
+        #expect(other.exitCode == 0 && other.diagnostics.contains("None of the mapping models leads from App 2"))
+    }
+
+    @Test("A finding has the line of its element; a removed property that of its entity")
+    func tellsLines() throws {
+        try app.model(
+            "App", "App 5",
+            "\n<entity name=\"Book\">\n<attribute name=\"title\" optional=\"YES\"\n "
+                + "attributeType=\"Integer 64\"/></entity>")
+        let lines = try lint("App", "App 5", "--format", "github").output.split(separator: "\n").map(String.init)
+        for text in ["line=4::Book.title needs", "line=3::The attribute Book.note", "line=1::The entity Old"] {
+            #expect(lines.contains { $0.contains(text) }, "\(text): \(lines)")
+        }
+    }
+
     @Test("Findings are annotations of GitHub, SARIF, or the object of --json")
     func writesForms() throws {
         let github = try lint("App", "App 2", "--format", "github")
         #expect(github.exitCode == 1)
         let lines = github.output.split(separator: "\n")
         #expect(
-            lines.count == 2 && lines.allSatisfy { $0.hasPrefix("::error file=App.xcdatamodeld/App 2.xcdatamodel") })
+            lines.count == 2
+                && lines.allSatisfy { $0.hasPrefix("::error file=App.xcdatamodeld/App 2.xcdatamodel/contents,line=") })
 
         struct SARIF: Decodable {
             struct Run: Decodable { var results: [Result] }

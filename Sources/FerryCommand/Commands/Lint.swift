@@ -2,6 +2,7 @@ internal import Ferry
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 
 /// The findings about the changes between two model versions.
 struct Lint {
@@ -12,6 +13,8 @@ struct Lint {
         var rule: String
         var place: String
         var message: String
+        /// The line of its element in the file; of a removed property, that of the entity.
+        var line = 1
     }
 
     let from: String
@@ -20,9 +23,55 @@ struct Lint {
     let path: String
     let findings: [Finding]
 
-    init(from: String, to: String, path: String, changes: [InferredMapping.Change]) {
-        (self.from, self.to, self.path) = (from, to, path)
-        findings = changes.compactMap(Self.finding)
+    /// The findings without a mapping model.
+    init(from source: ModelVersion, to destination: ModelVersion) throws(FerryError) {
+        let changes = InferredMapping.infer(source: source, destination: destination).changes
+        try self.init(source, destination, changes.compactMap(Self.finding))
+    }
+
+    /// The findings about mapping models between the two versions.
+    init(
+        from source: ModelVersion, to destination: ModelVersion, mappingModels: [MappingModel], policies: KnownPolicies
+    ) throws(FerryError) {
+        var planner = Planner(
+            catalog: ModelCatalog(versions: [source, destination]), mappingModels: mappingModels, policies: policies)
+        planner.route.allowsDowngrade = true
+        // Rows that are only estimated may lose whatever can be lost.
+        let plan = planner.plan(from: source, to: destination, rows: [:], areRowsEstimated: true)
+        let refusals = plan.refusals.map { refusal in
+            // What the code of a policy carries is not known.
+            Finding(
+                level: refusal.code == .missingPolicy ? .warning : .error, rule: refusal.code.name,
+                place: [refusal.place.entity, refusal.place.property].compactMap { $0 }.joined(separator: "."),
+                message: refusal.message)
+        }
+        let losses = plan.losses.map {
+            Finding(level: .error, rule: "loss", place: $0.name, message: "\($0.name) is lost: \($0.because).")
+        }
+        let checks = plan.steps.flatMap(\.needsRowCheck).map { check in
+            Finding(
+                level: .note, rule: check.problem.code.name, place: "\(check.entity).\(check.attribute)",
+                message: check.problem.message)
+        }
+        try self.init(source, destination, refusals + losses + checks)
+    }
+
+    private init(
+        _ source: ModelVersion, _ destination: ModelVersion, _ findings: [Finding]
+    ) throws(FerryError) {
+        (from, to) = (source.name, destination.name)
+        var (path, lines) = (destination.path, [String: Int]())
+        if FileLayer.parts(of: path).extension == "xcdatamodel" {
+            path += "/contents"
+            lines = try SourceModel.lines(of: try FileLayer().read(path), path: path)
+        }
+        self.path = path
+        self.findings = findings.map { finding in
+            var finding = finding
+            let entity = String(finding.place.prefix { $0 != "." })
+            finding.line = lines[finding.place] ?? lines[entity] ?? 1
+            return finding
+        }
     }
 
     private static func finding(_ change: InferredMapping.Change) -> Finding? {
@@ -53,7 +102,10 @@ struct Lint {
         [
             "from": from, "to": to, "path": path,
             "findings": JSON.list(findings) {
-                ["level": $0.level.rawValue, "rule": $0.rule, "place": $0.place, "message": $0.message]
+                [
+                    "level": $0.level.rawValue, "rule": $0.rule, "place": $0.place, "message": $0.message,
+                    "line": $0.line,
+                ]
             },
         ]
     }
@@ -72,7 +124,8 @@ struct Lint {
     var github: [String] {
         findings.map { finding in
             let level = finding.level == .note ? "notice" : finding.level.rawValue
-            return "::\(level) file=\(Self.escaped(path, isProperty: true))::\(Self.escaped(finding.message))"
+            let place = "file=\(Self.escaped(path, isProperty: true)),line=\(finding.line)"
+            return "::\(level) \(place)::\(Self.escaped(finding.message))"
         }
     }
 
@@ -88,10 +141,13 @@ struct Lint {
             "name": "ferry", "version": FerryVersion.text, "rules": JSON.list(rules) { ["id": $0] },
         ]
         let results = JSON.list(findings) { finding in
-            [
+            let place: JSON = [
+                "artifactLocation": ["uri": path] as JSON, "region": ["startLine": finding.line] as JSON,
+            ]
+            return [
                 "ruleId": finding.rule, "level": finding.level.rawValue,
                 "message": ["text": finding.message] as JSON,
-                "locations": [["physicalLocation": ["artifactLocation": ["uri": path] as JSON] as JSON] as JSON],
+                "locations": [["physicalLocation": place] as JSON],
             ]
         }
         let run: JSON = ["tool": ["driver": driver] as JSON, "results": results]

@@ -38,6 +38,23 @@ package enum SourceModel {
             configurations: configurations, composites: composites)
     }
 
+    /// The lines on which entities and their properties begin, by `Entity` and `Entity.property`, for messages.
+    package static func lines(of bytes: [UInt8], path: String) throws(FerryError) -> [String: Int] {
+        var lines: [String: Int] = [:]
+        var entity = ""
+        try SourceElement.read(bytes, path: path) { token, line in
+            guard case .start(let element, let attributes) = token, let name = attributes["name"] else { return }
+            switch element {
+            case "entity":
+                entity = name
+                lines[name] = line
+            case "attribute", "relationship", "fetchedProperty": lines["\(entity).\(name)"] = line
+            default: break
+            }
+        }
+        return lines
+    }
+
     private struct Reader {
         let path: String
 
@@ -207,10 +224,17 @@ struct SourceElement {
 
     func children(_ name: String) -> [SourceElement] { children.filter { $0.name == name } }
 
-    /// Reads XML of limited depth and size; throws `.badModel` with the file's path for other bytes.
-    static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
+    /// Reads the tokens of XML, each with the line on which its tag begins.
+    static func read(
+        _ bytes: [UInt8], path: String, _ body: (XMLTokenizer.Token, _ line: Int) -> Void
+    ) throws(FerryError) {
+        var tokens = tokens(of: bytes, path: path)
+        while let token = try tokens.next() { body(token, tokens.tagLine) }
+    }
+
+    private static func tokens(of bytes: [UInt8], path: String) -> XMLTokenizer {
         var rest = bytes
-        var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
+        return XMLTokenizer(depthLimit: depthLimit) { reason, line in
             FerryError(
                 .badModel, "The model file \(path) cannot be read: \(reason) (line \(line)).",
                 remedy: "Open the model in Xcode and save it again, or use an undamaged copy.")
@@ -218,6 +242,11 @@ struct SourceElement {
             defer { rest = [] }
             return rest
         }
+    }
+
+    /// Reads XML of limited depth and size; throws `.badModel` with the file's path for other bytes.
+    static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
+        var tokens = tokens(of: bytes, path: path)
         // Beside the tree, the parser holds only the open elements.
         var open: [SourceElement] = []
         var root: SourceElement?
