@@ -1,6 +1,7 @@
 internal import Ferry
 internal import FerryCommand
 internal import FerryEngine
+internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -264,6 +265,43 @@ struct MappingCommandTests {
         try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
         let done = Captured.run(check)
         #expect(done.exitCode == .success, "\(done.output)")
+    }
+
+    @Test("A registered policy may create objects of the subentities of an abstract destination entity")
+    func abstractDestination() throws {
+        struct PartPolicy: EntityMigrationPolicy {
+            func createDestinationInstances(
+                forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+            ) throws {
+                let rest = try manager.insert("Rest")
+                try rest.setValue(.string(try source.string(forKey: "name") ?? ""), forKey: "title")
+                try manager.associate(sourceInstance: source, withDestinationInstance: rest, for: mapping)
+            }
+        }
+        let folder = try TemporaryFolder()
+        let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+        let old = try model(
+            "<entity name=\"Exercise\">\(title.replacing("title", with: "name"))</entity>", in: folder, "Old")
+        let new = try model(
+            "<entity name=\"Part\" isAbstract=\"YES\">\(title)</entity><entity name=\"Rest\" parentEntity=\"Part\"/>",
+            in: folder, "New")
+        let (file, store) = (folder.file("mapping.json"), folder.file("Old.sqlite"))
+        try """
+        { "source": "Old", "destination": "New", "entityMappings": [
+          { "source": "Exercise", "destination": "Part", "policy": "PartPolicy" } ] }
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        let check = ["mapping", "check", file, "--models", old, new]
+        #expect(Captured.run(check).output.contains("is abstract and has no objects"))
+        #expect(Captured.run(check, policies: ["PartPolicy": { PartPolicy() }]).exitCode == .success)
+        #expect(Captured.run(["generate", old, "--rows", "6", "--output", store]).exitCode == .success)
+        let migrated = Captured.run(
+            [
+                "migrate", "--accept-loss", store, "--to", "New", "--models", old, new, "--mappings", file,
+                "--no-snapshot", "--progress", "none",
+            ], policies: ["PartPolicy": { PartPolicy() }])
+        #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
+        let connection = try Connection(path: store, mode: .readOnly)
+        #expect(try connection.integer("SELECT count(*) FROM ZPART WHERE Z_ENT = 2 AND ZTITLE IS NOT NULL") == 6)
     }
 
     @Test(

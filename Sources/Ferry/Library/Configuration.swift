@@ -118,6 +118,8 @@ public struct Configuration: Sendable {
     /// A rehearsal to a new store copies a store of the target version.
     package var rehearsesInPlace: Bool?
     package var thresholds = Thresholds()
+    /// Whether the process runs nothing but Ferry, so that its memory is Ferry's; an app has memory of its own.
+    package var ownsProcess = false
 
     /// The settings of `ferry migrate`.
     public init() {}

@@ -52,11 +52,11 @@ extension MigrationRun {
         return report
     }
 
-    /// Says so if this call made the process pass its memory limit.
+    /// Says so if this call made a process that runs nothing but Ferry pass its memory limit.
     private func warnOfMemory(_ phases: [PhaseUse]) {
         let limit = Int64(configuration.memoryLimit)
-        // Of a process that had passed the limit before, an app for example, nothing can be said.
-        guard let before = peakBefore, before <= limit,
+        // Of a process that had passed the limit before, with another store for example, nothing can be said.
+        guard configuration.ownsProcess, let before = peakBefore, before <= limit,
             let peak = ProcessUse.peakMemory(files: FileLayer()), peak > limit
         else { return }
         let phase = phases.filter { $0.peakMemory ?? 0 > limit }.min { $0.peakMemory ?? 0 < $1.peakMemory ?? 0 }

@@ -83,6 +83,7 @@ struct MigrationInput {
         self.arguments = arguments
         store = arguments.store
         var configuration = Configuration { $0.target = arguments.value("--to") }
+        configuration.ownsProcess = true
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: ExecutorChoice.allCases) ?? .automatic

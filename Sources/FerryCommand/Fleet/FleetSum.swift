@@ -14,6 +14,15 @@ package struct FleetSum: CommandReport, Sendable {
         var examples: [String] = []
     }
 
+    /// What migrations lost of one property or entity.
+    struct Loss: Sendable {
+        var stores: Int64 = 0
+        /// The lost values, or objects, of the stores that know their number.
+        var number: Int64 = 0
+        /// The first stores, in the order of reading.
+        var examples: [String] = []
+    }
+
     /// A store with a long migration time.
     struct Slow: Sendable {
         var store: String
@@ -31,6 +40,8 @@ package struct FleetSum: CommandReport, Sendable {
     private(set) var outcomes: [String: Tally] = [:]
     /// By outcome and error code.
     private(set) var reasons: [String: Tally] = [:]
+    /// By `Entity.property`, or the entity of lost objects.
+    private(set) var losses: [String: Loss] = [:]
     private(set) var slowest: [Slow] = []
     private(set) var peakResidentBytes: Int64?
     /// Reports that are empty, truncated or too large; a killed process leaves the first two kinds.
@@ -60,6 +71,7 @@ package struct FleetSum: CommandReport, Sendable {
         if let code = report["error"]["code"].text {
             Self.add(store, to: &reasons, "\(outcome) \(code)", rows, seconds, isResumed: report["resumed"].isTrue)
         }
+        addLosses(of: report, store)
         if let peak = report["peakResidentBytes"].whole { peakResidentBytes = max(peak, peakResidentBytes ?? 0) }
         if seconds > (slowest.count < Self.mostSlow ? 0 : slowest.last?.seconds ?? 0) {
             slowest.append(Slow(store: store, seconds: seconds, rows: rows))
@@ -67,6 +79,22 @@ package struct FleetSum: CommandReport, Sendable {
             if slowest.count > Self.mostSlow { slowest.removeLast() }
         }
         return true
+    }
+
+    private mutating func addLosses(of report: JSON, _ store: String) {
+        var counted: Set<String> = []
+        for loss in report["losses"].elements {
+            guard let entity = loss["entity"].text else { continue }
+            let wanted = String(([entity, loss["property"].text].compactMap { $0 }.joined(separator: ".")).prefix(200))
+            let name = losses[wanted] == nil && losses.count >= Self.mostKinds ? Self.other : wanted
+            var sum = losses[name] ?? Loss()
+            sum.number = [sum.number, max(0, loss["rows"].whole ?? 0)].clampedSum
+            if counted.insert(name).inserted {
+                sum.stores += 1
+                if sum.examples.count < Self.mostExamples { sum.examples.append(store) }
+            }
+            losses[name] = sum
+        }
     }
 
     package mutating func takeBroken(_ path: String) {
@@ -124,6 +152,14 @@ package struct FleetSum: CommandReport, Sendable {
         }
     }
 
+    static let lossColumns: [TableColumn] = [
+        .text("Lost"), .number("Stores"), .number("Number"), .text("For example"),
+    ]
+
+    private var sortedLosses: [(name: String, loss: Loss)] {
+        losses.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { ($0.key, $0.value) }
+    }
+
     package var json: JSON {
         [
             "reports": reports, "rows": outcomes.values.map(\.rows).clampedSum,
@@ -137,6 +173,12 @@ package struct FleetSum: CommandReport, Sendable {
             "reasons": JSON.list(sortedReasons) {
                 [
                     "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores, "examples": $0.tally.examples,
+                ]
+            },
+            "losses": JSON.list(sortedLosses) {
+                [
+                    "name": $0.name, "stores": $0.loss.stores, "number": $0.loss.number,
+                    "examples": $0.loss.examples,
                 ]
             },
             "slowest": JSON.list(slowest) { ["store": $0.store, "seconds": $0.seconds, "rows": $0.rows] },
@@ -163,6 +205,12 @@ package struct FleetSum: CommandReport, Sendable {
                 [Self.words[outcome] ?? outcome, code, tally.stores.grouped, tally.examples.first ?? ""]
             }
             lines += [""] + TextTable(Self.reasonColumns, rows).lines(width: width)
+        }
+        if !losses.isEmpty {
+            let rows = sortedLosses.map { name, loss in
+                [name, loss.stores.grouped, loss.number.grouped, loss.examples.first ?? ""]
+            }
+            lines += [""] + TextTable(Self.lossColumns, rows).lines(width: width)
         }
         if broken.stores > 0 {
             lines += [
@@ -216,6 +264,7 @@ extension FleetSum {
                 ]
             })
         addReasons(to: &page)
+        addLosses(to: &page)
         addSlowest(to: &page)
         page.list("Incomplete reports, as a killed process leaves them", broken.examples)
         page.list("Could not be read", unreadableExamples.map(\.error.message))
@@ -232,6 +281,16 @@ extension FleetSum {
                     Self.words[outcome] ?? outcome, code, tally.stores.grouped,
                     tally.examples.joined(separator: ", "),
                 ]
+            })
+    }
+
+    private func addLosses(to page: inout Page) {
+        guard !losses.isEmpty else { return }
+        page.heading("Losses")
+        page.table(
+            Self.lossColumns,
+            sortedLosses.map { name, loss in
+                [name, loss.stores.grouped, loss.number.grouped, loss.examples.joined(separator: ", ")]
             })
     }
 

@@ -7,8 +7,8 @@ struct ReportCommand: Command {
         discussion:
             "Reads every file in the folders and their subfolders that contains the output of migrate --json or "
             + "--report, such as the results of GNU parallel or Slurm. Shows "
-            + "how many stores ended with which outcome and why, how many objects they have, and how long it took. Each file "
-            + "counts once; other files are ignored, and symbolic links are not followed. Files that cannot be read are "
+            + "how many stores ended with which outcome and why, what was lost of how many stores, how many objects they have, "
+            + "and how long it took. Each file counts once; other files are ignored, and symbolic links are not followed. Files that cannot be read are "
             + "listed. The exit code is that of the worst report.",
         operands: [.init("FOLDER", .several, "A folder of reports, or a report.")],
         options: [ReportFile.option],

@@ -96,7 +96,8 @@ struct StepResolver {
             mapping[keyPath: entity] = near
             problemsBefore += 1
         }
-        if let source = mapping.source, let destination = mapping.destination,
+        // The code of a policy may create objects of the subentities.
+        if let source = mapping.source, let destination = mapping.destination, policy == nil,
             self.destination.model.entities[destination]?.isAbstract == true
         {
             // An entity that becomes abstract is not an error in a file: only its rows cannot be carried over.

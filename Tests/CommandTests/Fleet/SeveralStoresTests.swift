@@ -144,6 +144,23 @@ struct SeveralStoresTests {
         #expect(try JSONSchema("report").differences(in: json.output).isEmpty)
     }
 
+    @Test("ferry report sums losses by property, with the number of stores")
+    func sumsLosses() throws {
+        try app.model("App", "App 2", RouteFolder.entity("Book", "year"))
+        let migrated = try app.run(
+            ["migrate", "A.sqlite", "B.sqlite", "--accept-loss", "--report", "reports"] + models)
+        #expect(migrated.exitCode == 0, "\(migrated)")
+        let titles = try ["A.sqlite", "B.sqlite"].map { store in
+            let snapshots = try app.run("snapshot", "restore", store, "--to", "Old-\(store)")
+            #expect(snapshots.exitCode == 0)
+            return try app.count("SELECT count(ZTITLE) FROM ZBOOK", in: "Old-\(store)")
+        }
+        let json = try app.run("report", "reports", "--json")
+        #expect(json.output.contains("\"name\": \"Book.title\",\n      \"stores\": 2,"), "\(json)")
+        #expect(json.output.contains("\"number\": \(titles.reduce(0, +))"), "\(json)")
+        #expect(try app.run("report", "reports").output.contains("Book.title"))
+    }
+
     @Test("The memory of ferry report does not grow with the number of reports and reasons")
     func staysBounded() {
         // The lines of everything that a sum holds.
@@ -158,6 +175,7 @@ struct SeveralStoresTests {
                 .object([
                     ("store", .string("S\(number)")), ("outcome", .string("odd\(number)")),
                     ("wallSeconds", .number(Double(number))), ("error", .object([("code", .string("c\(number)"))])),
+                    ("losses", .array([.object([("entity", .string("E\(number)")), ("rows", .number(2))])])),
                 ]))
             #expect(isReport)
             if number == 1_000 { sizeBefore = size(sum) }
