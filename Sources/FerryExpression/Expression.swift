@@ -1,4 +1,5 @@
 internal import FerryBase
+package import FerryModel
 
 /// A value expression in Core Data's language, from text or from a keyed archive.
 package indirect enum Expression: Sendable, Hashable {
@@ -39,6 +40,29 @@ package indirect enum Expression: Sendable, Hashable {
 
     /// `table:key:('name', value)`: the entry of a mapping file's table for a value.
     package static let tableSelector = "table:key:"
+
+    /// `valid:as:named:(value, 'Integer 32', 'n')`: the value as an attribute stores it, or nil if that fails.
+    ///
+    /// Only rules with `onInvalid` make it.
+    package static let validSelector = "valid:as:named:"
+    /// `isInvalid:as:named:(value, 'Integer 32', 'n')`: whether the value cannot be stored in an attribute.
+    package static let isInvalidSelector = "isInvalid:as:named:"
+
+    /// The call of ``validSelector`` or ``isInvalidSelector`` for an attribute.
+    package static func storing(_ value: Expression, in attribute: Attribute, _ selector: String) -> Expression {
+        .predefined(
+            selector, [value, .constant(.string(attribute.type.sourceName)), .constant(.string(attribute.name))])
+    }
+
+    /// The value and the attribute of a call of ``validSelector`` or ``isInvalidSelector``; nil for any other.
+    package var storedValue: (value: Expression, attribute: Attribute)? {
+        guard case .predefined(let selector, let operands) = self, operands.count == 3,
+            selector == Self.validSelector || selector == Self.isInvalidSelector,
+            case .constant(.string(let type)) = operands[1], let type = AttributeType(sourceName: type),
+            case .constant(.string(let name)) = operands[2]
+        else { return nil }
+        return (operands[0], Attribute(name: name, type: type))
+    }
 
     /// The member in a quantified predicate; its name is empty, so that no text can contain it.
     package static let member = Expression.variable("")

@@ -70,6 +70,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var attributes: [String: AttributeRule]
     /// Destination relationship name to its rule; a missing rule follows ``isAutomatic``.
     package var relationships: [String: RelationshipRule]
+    /// Destination attribute name to what happens to a value that it cannot take; a missing one fails the run.
+    package var onInvalid: [String: OnInvalid] = [:]
     package var policyClassName: String?
     package var userInfo: [String: String]
     /// Texts of expressions by part of the mapping: `where`, `attribute "name"`; archived expressions have none.
@@ -135,6 +137,15 @@ package struct EntityMapping: Sendable, Hashable {
         }
     }
 
+    /// What happens to a value that an attribute cannot take.
+    package enum OnInvalid: String, Sendable, Hashable, CaseIterable {
+        case fail
+        /// The attribute stays empty.
+        case null
+        /// The object is left out, and counted as dropped.
+        case skip
+    }
+
     package enum Keep: Sendable, Hashable {
         /// The first in the order of processing.
         case first
@@ -151,11 +162,16 @@ package struct EntityMapping: Sendable, Hashable {
         package var elements: Expression
         /// Whether invalid JSON drops the object (counted) instead of failing the run.
         package var skipsInvalid: Bool
+        /// The name of the variable that has the element's index, without dollar sign.
+        package var position: String?
 
-        package init(variable: String, elements: Expression, skipsInvalid: Bool = false) {
+        package init(
+            variable: String, elements: Expression, skipsInvalid: Bool = false, position: String? = nil
+        ) {
             self.variable = variable
             self.elements = elements
             self.skipsInvalid = skipsInvalid
+            self.position = position
         }
     }
 }

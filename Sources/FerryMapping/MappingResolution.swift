@@ -32,16 +32,19 @@ extension MappingResolution {
         /// The destination entity.
         package var entity: String
         package var attribute: String
+        /// The version in which the attribute is mandatory.
+        package var version: String
         /// Whether the mapping may leave out rows of the source.
         package var isConditional: Bool
 
-        package var problem: FerryError {
+        /// The refusal, with the step's place in its chain (or nothing) and the key of an object.
+        package func problem(_ step: String, key: Int64?) -> FerryError {
             FerryError(
                 .mandatoryValue,
-                "Entity mapping \"\(entityMapping)\" does not set \(entity).\(attribute), which is mandatory and has "
-                    + "no default value.",
+                "Entity mapping \"\(entityMapping)\" does not set \(entity).\(attribute), which is mandatory in version "
+                    + "\(version)\(step) and has no default value\(key.map { " (such as for the object with key \($0))" } ?? "").",
                 remedy: "Give it an expression in a mapping model, or a default value in the model.",
-                place: .init(entityMapping: entityMapping, entity: entity, property: attribute))
+                place: .init(entityMapping: entityMapping, entity: entity, property: attribute, primaryKey: key))
         }
     }
 

@@ -209,7 +209,7 @@ extension ResolvedStep {
                 else { return nil }
                 return MappingResolution.RowCheck(
                     entityMapping: mapping.name, source: mapping.source, entity: mapping.destination,
-                    attribute: rule.name, isConditional: !mapping.readsEveryObject)
+                    attribute: rule.name, version: destination.name, isConditional: !mapping.readsEveryObject)
             }
         }
     }

@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
+internal import Foundation
 
 /// The scans of a store that show, before anything is written, that a migration would fail on its rows.
 struct Preflight {
@@ -31,6 +32,9 @@ struct Preflight {
     }
 
     var layout: StoreLayout { planned.layout }
+    var named: NamedStep { NamedStep(0, of: planned.plan) }
+    /// The time for expressions that ask for it.
+    var now: Double { configuration.now().timeIntervalSinceReferenceDate }
     var connection: Connection { store.sourceGuard.connection }
     var isInPlace: Bool { step.mode == .inPlace }
     /// Whether a later step copies: the copy heals damage that the first step keeps, and cannot carry every object.
@@ -41,11 +45,13 @@ struct Preflight {
         try FerryError.beforeRun(on: store.path) {
             if planned.writesRows, try !findDamagedPages() { return }
             let checks = RowChecks(
-                connection: connection, layout: layout, rows: planned.rows, step: step, walk: planned.walk)
-            let values = checks.valuesWithoutSource()
+                connection: connection, layout: layout, rows: planned.rows, step: step, named: named,
+                walk: planned.walk)
+            let values = try checks.valuesWithoutSource()
             refusals += values.refusals
             findings.warnings += values.warnings
             try findEmptyMandatoryValues(checks)
+            try findUnfitValues()
             try findLargeTexts()
             refusals += try checks.missingInPassedVersions()
             try findAppObjects()
@@ -61,7 +67,8 @@ struct Preflight {
     /// The refusals that models, mapping models and counts of rows tell; reads no values.
     func refusalsOfCounts() throws -> [FerryError] {
         try FerryError.beforeRun(on: store.path) {
-            let checks = RowChecks(connection: connection, layout: layout, rows: planned.rows, step: step)
+            let checks = RowChecks(
+                connection: connection, layout: layout, rows: planned.rows, step: step, named: named)
             let needing = Set(step.needsRowCheck.map(\.source) + step.needsEmptySource.map(\.source))
             // An estimate may count rows of an entity that has none.
             let present = try needing.filter { entity in
@@ -73,8 +80,8 @@ struct Preflight {
             }
             let known = RowChecks(
                 connection: connection, layout: layout, rows: planned.rows.filter { present.contains($0.key) },
-                step: step)
-            return known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
+                step: step, named: named)
+            return try known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
         }
     }
 
@@ -112,7 +119,10 @@ struct Preflight {
             guard !values.isEmpty else { continue }
             let damaged = values.indices.filter { !values[$0].value.wasOptional }
             let counts = try checks.emptyRows(values.map(\.column), damaged, in: place)
-            for (value, count) in zip(values, counts) where count > 0 { treat(value.value, of: mapping, rows: count) }
+            for (value, count) in zip(values, counts) where count > 0 {
+                let key = value.value.wasOptional ? try checks.firstRow(without: value.column, in: place) : nil
+                treat(value.value, of: mapping, rows: count, key: key)
+            }
             guard let count = counts.last, count > 0, configuration.damaged == .drop else { continue }
             // A run in place counts the rows that it deletes.
             if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
@@ -121,11 +131,16 @@ struct Preflight {
         }
     }
 
-    private mutating func treat(
-        _ value: ResolvedStep.MandatoryValue, of mapping: ResolvedEntityMapping, rows: Int64
+    mutating func treat(
+        _ value: ResolvedStep.MandatoryValue, of mapping: ResolvedEntityMapping, rows: Int64, key: Int64?
     ) {
         guard !value.wasOptional else {
-            refusals.append(value.problem(in: mapping, rows: rows))
+            let place = FerryError.Place(
+                entityMapping: mapping.name, entity: mapping.destination, property: value.destination)
+            refusals.append(
+                named.emptyValue(
+                    "\(mapping.source).\(value.source)", of: "\(mapping.destination).\(value.destination)", rows: rows,
+                    key: key, place))
             return
         }
         let source = "\(mapping.source).\(value.source)"

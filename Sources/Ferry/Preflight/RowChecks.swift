@@ -15,8 +15,10 @@ struct RowChecks {
     /// The counted rows of exactly each entity.
     let rows: [String: Int64]
     let step: StepPlan
+    let named: NamedStep
     var walk: PageWalk?
 
+    /// Whether a step requires something of its rows that ``UnfitValues`` does not ask for.
     static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
@@ -26,34 +28,44 @@ struct RowChecks {
             }
     }
 
-    /// Mandatory attributes that an entity mapping gives no value at all.
-    func valuesWithoutSource() -> (refusals: [FerryError], warnings: [FerryWarning]) {
+    /// Mandatory attributes that an entity mapping gives no value at all; `withKeys`: the store has the step's rows.
+    func valuesWithoutSource(withKeys: Bool = true) throws -> (refusals: [FerryError], warnings: [FerryWarning]) {
         var refusals: [FerryError] = []
         var warnings: [FerryWarning] = []
         for check in step.needsRowCheck {
             guard rows[check.source, default: 0] > 0 else { continue }
             if check.isConditional {
-                let place = check.problem.place
+                // The values of the step's own mappings are asked about (``UnfitValues``).
+                if step.resolved.entityMapping(named: check.entityMapping)?.destination == check.entity { continue }
+                let problem = check.problem(named.place, key: nil)
                 warnings.append(
                     FerryWarning(
                         .mandatoryValue,
-                        "\(check.problem.message) The first object that it creates will stop the migration.",
+                        "\(problem.message) The first object that it creates will stop the migration.",
                         about: .init(
-                            entity: place.entity, property: place.property, entityMapping: place.entityMapping)))
+                            entity: check.entity, property: check.attribute, entityMapping: check.entityMapping)))
             } else {
-                refusals.append(check.problem)
+                let key = withKeys ? try firstRow(of: check.source) : nil
+                refusals.append(check.problem(named.place, key: key))
             }
         }
         return (refusals, warnings)
     }
 
-    /// Optional attributes that a mandatory attribute takes over and that are empty in some row, counted by a function.
-    func emptyValues(_ count: (_ attribute: String, _ entity: String) throws -> Int64) rethrows -> [FerryError] {
+    /// Optional attributes that a mandatory attribute takes over and that are empty in some row.
+    func emptyValues() throws -> [FerryError] {
         var refusals: [FerryError] = []
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
-                let empty = try count(value.source, mapping.source)
-                if empty > 0 { refusals.append(value.problem(in: mapping, rows: empty)) }
+                let empty = try emptyRows(value.source, of: mapping.source)
+                guard empty > 0, let place = rows(of: mapping.source),
+                    let column = layout.column(of: value.source, in: mapping.source)
+                else { continue }
+                refusals.append(
+                    named.emptyValue(
+                        "\(mapping.source).\(value.source)", of: "\(mapping.destination).\(value.destination)",
+                        rows: empty, key: try firstRow(without: column.name, in: place),
+                        .init(entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
             }
         }
         return refusals
@@ -64,6 +76,22 @@ struct RowChecks {
         guard let place = rows(of: entity), let column = layout.column(of: attribute, in: entity) else { return 0 }
         if let empty = walk?.emptyRows(column.name, of: place.number, in: place.table) { return empty }
         return try EmptyValues.rows(without: column.name, in: place, on: connection)
+    }
+
+    /// The key of a row of an entity.
+    private func firstRow(of entity: String) throws -> Int64? {
+        guard let place = rows(of: entity) else { return nil }
+        return try connection.integer(
+            "SELECT Z_PK FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ? LIMIT 1", [.integer(place.number)])
+    }
+
+    /// The first row of an entity in which a column is empty.
+    func firstRow(without column: String, in place: (table: String, number: Int64)) throws -> Int64? {
+        try connection.integer(
+            """
+            SELECT min(Z_PK) FROM \(Connection.quoted(place.table))
+            WHERE Z_ENT = ? AND \(Connection.quoted(column)) IS NULL
+            """, [.integer(place.number)])
     }
 
     /// The table and the entity number of an entity's rows; nil if it has none.
@@ -97,7 +125,7 @@ struct RowChecks {
             guard !columns.isEmpty else { continue }
             let counts = try emptyRows(columns.map(\.1), [], in: place)
             for ((check, _), count) in zip(columns, counts) where count > 0 {
-                refusals.append(check.problem(rows: count))
+                refusals.append(check.problem(rows: count, named.place))
             }
         }
         return refusals
@@ -152,180 +180,5 @@ struct RowChecks {
         }
         parameters.append(.integer(number))
         return "SELECT \(values.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?"
-    }
-}
-
-extension ResolvedStep.MandatoryValue {
-    /// The refusal of rows in which the source attribute of a mandatory attribute is empty.
-    func problem(in mapping: ResolvedEntityMapping, rows: Int64) -> FerryError {
-        let destination = "\(mapping.destination).\(self.destination)"
-        return FerryError(
-            .mandatoryValue,
-            "\(mapping.source).\(source) has no value in \(rows.counting("row")), and \(destination), which takes its value from it, is "
-                + "mandatory.",
-            remedy: "Give \(destination) an expression that covers this case, or make it optional in the model.",
-            place: .init(entityMapping: mapping.name, entity: mapping.destination, property: self.destination))
-    }
-}
-
-/// The refusals of the steps after the first that follow from the store's own rows.
-///
-/// Preflight knows rows that every earlier step carries one to one, and attributes that every step copies, unchanged or
-/// with a constant in place of nil. The step itself checks requirements that depend on another expression, a filter or
-/// a found object, when it begins.
-struct LaterStepsPreflight {
-    let planned: Planned
-    let connection: Connection
-    let configuration: Configuration
-
-    private var plan: MigrationPlan { planned.plan }
-    private var layout: StoreLayout { planned.layout }
-
-    private typealias Value = MappingResolution.UniquenessCheck.Value
-    private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
-    private typealias Source = MappingResolution.UniquenessCheck.Source
-
-    func refusals() throws -> [FerryError] {
-        guard plan.steps.count > 1 else { return [] }
-        var refusals = try refusalsOfObjects() + refusalsOfTriggers()
-        for (index, step) in plan.steps.enumerated().dropFirst() {
-            refusals += refusalsOfCounts(of: step)
-            guard let first = plan.steps.first?.sourceRows else { break }
-            let checks = checks(of: step, first)
-            refusals += try checks.emptyValues { try emptyRows($0, of: $1, before: index, checks) }
-            refusals += try missingInPassedVersions(step, index, checks)
-            refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
-        }
-        return refusals
-    }
-
-    /// The refusals that counts of rows tell, where the store's rows show how many a step reads.
-    func refusalsOfCounts() -> [FerryError] { plan.steps.dropFirst().flatMap(refusalsOfCounts) }
-
-    private func refusalsOfCounts(of step: StepPlan) -> [FerryError] {
-        guard let rows = step.sourceRows else { return [] }
-        let known = checks(of: step, rows)
-        return known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
-    }
-
-    private func checks(of step: StepPlan, _ rows: [String: Int64]) -> RowChecks {
-        RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: planned.walk)
-    }
-
-    /// The triggers that the first step carries over unchanged and a later step cannot lay out.
-    private func refusalsOfTriggers() -> [FerryError] {
-        let refusals = plan.steps.map {
-            StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .of(layout))
-        }
-        // The first step's own preflight reports its refusals.
-        guard refusals.first?.isEmpty == true else { return [] }
-        return refusals.first { !$0.isEmpty } ?? []
-    }
-
-    /// Objects of the app, and records in CloudKit, that the first step carries and a later one cannot.
-    private func refusalsOfObjects() throws -> [FerryError] {
-        guard let first = plan.steps.first,
-            plan.steps.allSatisfy({
-                StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .assumed).isEmpty
-            })
-        else { return [] }
-        let appObjects = try AppObjects(
-            of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
-            on: connection, dropping: configuration.dropping, inPlace: first.mode == .inPlace)
-        guard appObjects.refusals.isEmpty else { return [] }
-        return try plan.steps.dropFirst().flatMap { step in
-            let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
-            return [mirroring, configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
-                + appObjects.refusals(
-                    from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
-                    into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
-        }
-    }
-
-    /// Rows of the store in which an attribute is empty before a later step, as far as the store shows that.
-    private func emptyRows(
-        _ attribute: String, of entity: String, before index: Int, _ checks: RowChecks
-    ) throws -> Int64 {
-        try (paths(to: entity, before: index) ?? []).reduce(0) { sum, path in
-            guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return sum }
-            let first = path.first?.mapping.source ?? entity
-            guard let attribute = origin.attribute else { return sum + (checks.rows[first] ?? 0) }
-            return try sum + checks.emptyRows(attribute, of: first)
-        }
-    }
-
-    /// Rows without a value that a version passed by a composed step requires.
-    private func missingInPassedVersions(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
-        try step.needsValues.compactMap { check in
-            let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
-            return empty > 0 ? check.problem(rows: empty) : nil
-        }
-    }
-
-    /// The check on the store's own rows; nil if they do not show the values.
-    private func traced(
-        _ check: MappingResolution.UniquenessCheck, _ index: Int
-    ) -> MappingResolution.UniquenessCheck? {
-        var traced = check
-        traced.sources = []
-        for source in check.sources {
-            guard let paths = paths(to: source.entity, before: index) else { return nil }
-            for path in paths {
-                var values: [Value] = []
-                for value in source.values {
-                    guard let attribute = value.attribute else {
-                        values.append(value)
-                        continue
-                    }
-                    guard var origin = trace(attribute, along: path) else { return nil }
-                    origin.defaultValue = origin.defaultValue ?? value.defaultValue
-                    values.append(origin)
-                }
-                traced.sources.append(Source(entity: path.first?.mapping.source ?? source.entity, values: values))
-            }
-        }
-        // An entity that an earlier step adds has no rows yet.
-        return traced.sources.isEmpty ? nil : traced
-    }
-
-    // MARK: Tracing
-
-    /// The mappings, one per step, that turn the store's objects into those of an entity; nil if some objects of the
-    /// entity are left out or merged on the way.
-    private func paths(to entity: String, before index: Int) -> [Path]? {
-        guard index > 0 else { return [[]] }
-        var found: [Path] = []
-        for mapping in plan.steps[index - 1].resolved.entityMappings where mapping.destination == entity {
-            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil,
-                let before = paths(to: mapping.source, before: index - 1)
-            else { return nil }
-            found += before.map { $0 + [(index - 1, mapping)] }
-        }
-        return found
-    }
-
-    /// The store's attribute or the default value that an attribute has after a path's steps; nil if it is computed.
-    private func trace(_ attribute: String, along path: Path) -> Value? {
-        var name = attribute
-        var substitute: DefaultValue?
-        for (index, mapping) in path.reversed() {
-            guard let resolved = mapping.attributes.first(where: { $0.name == name }) else { return nil }
-            switch resolved.expression {
-            case nil:
-                let model = plan.steps[index].resolved.destination.model
-                let attribute = model.attribute(name, of: mapping.destination)
-                return Value(
-                    attribute: nil, defaultValue: attribute.flatMap(resolved.defaultValue(of:)) ?? substitute)
-            case .ifNil(let value, .constant(let constant))?:
-                guard let source = value.sourceKey else { return nil }
-                name = source
-                // A row that an earlier step fills is not empty in a later one.
-                substitute = constant.stored ?? substitute
-            case let expression?:
-                guard let source = expression.sourceKey else { return nil }
-                name = source
-            }
-        }
-        return Value(attribute: name, defaultValue: substitute)
     }
 }

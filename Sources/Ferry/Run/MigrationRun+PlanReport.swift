@@ -56,7 +56,7 @@ extension MigrationRun {
         var refusals = try known + preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
         try preflight.findLeftoversInTheWay()
         try preflight.findLostHistory()
-        if planned.plan.refusedSteps.isEmpty { refusals += laterSteps(of: planned, store).refusalsOfCounts() }
+        if planned.plan.refusedSteps.isEmpty { refusals += try laterSteps(of: planned, store).refusalsOfCounts() }
         return lossesLast(refusals, planned.plan.losses + preflight.losses)
     }
 
@@ -157,7 +157,8 @@ extension MigrationRun {
 
     private func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsPreflight {
         LaterStepsPreflight(
-            planned: planned, connection: store.sourceGuard.connection, configuration: configuration)
+            planned: planned, connection: store.sourceGuard.connection, configuration: configuration,
+            longestValue: EngineOptions(limitsOf: configuration).wholeValueBytes, now: now)
     }
 
     func diskNeed(

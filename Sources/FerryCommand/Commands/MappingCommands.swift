@@ -108,7 +108,7 @@ struct MappingCheckCommand: PolicyCommand {
             files[index].problems.append(problem)
         }
         let read = Set(mappings.flatMap(\.warnings).map(\.message))
-        let rows = resolution.needsRowCheck.map(\.problem.message)
+        let rows = resolution.needsRowCheck.map { $0.problem("", key: nil).message }
         files[indices[0]].warnings += (resolution.step.warnings.map(\.message) + rows).filter { !read.contains($0) }
         files[indices[0]].warnings += try MappingEdge.warningsOfEqualVersions(in: mappings, both).map(\.message)
     }

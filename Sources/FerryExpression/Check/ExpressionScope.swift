@@ -12,10 +12,13 @@ package struct ExpressionScope: Sendable {
         /// The variable's name, without dollar sign.
         package var variable: String
         package var element: Element
+        /// The name of the variable that has the element's index, without dollar sign.
+        package var position: String?
 
-        package init(variable: String, element: Element) {
+        package init(variable: String, element: Element, position: String? = nil) {
             self.variable = variable
             self.element = element
+            self.position = position
         }
     }
 
@@ -132,6 +135,8 @@ extension ExpressionScope {
 
     private func unknownVariable(_ name: String, in path: Expression) -> FerryError {
         switch name {
+        case iteration?.position:
+            path.error("follows keys from a number.", remedy: "$\(name) is the position of an element.")
         case "entityPolicy":
             path.error(
                 "asks the migration policy, which is code outside the mapping model.", .missingPolicy,
@@ -143,7 +148,7 @@ extension ExpressionScope {
         default:
             FerryError(
                 .badExpression, "`\(path)` uses the unknown variable $\(name).",
-                remedy: NearNames.remedy(for: name, among: ["source"] + (iteration.map { [$0.variable] } ?? []), "$"))
+                remedy: NearNames.remedy(for: name, among: ["source"] + (iteration.map { [$0.variable, $0.position].compactMap { $0 } } ?? []), "$"))
         }
     }
 

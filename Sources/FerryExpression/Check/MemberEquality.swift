@@ -81,7 +81,7 @@ extension Computation {
     fileprivate func readsOutside(of level: Int) -> Bool {
         switch self {
         case .column(let path): if case .member(let other) = path.start { other < level } else { true }
-        case .elementText: true
+        case .elementText, .elementPosition: true
         case .collection(let inner):
             if case .object(let path) = inner.start, Computation.column(path).readsOutside(of: level) {
                 true
@@ -95,7 +95,7 @@ extension Computation {
 
     fileprivate var isPlain: Bool {
         switch self {
-        case .column, .elementText: true
+        case .column, .elementText, .elementPosition: true
         case .parameter(let value): value != .constant(.null)
         default: elementKeys != nil
         }
@@ -113,7 +113,7 @@ extension Computation {
 
     fileprivate var isConstant: Bool {
         switch self {
-        case .column, .elementText, .collection: false
+        case .column, .elementText, .elementPosition, .collection: false
         default: parts.allSatisfy(\.isConstant)
         }
     }

@@ -20,6 +20,8 @@ package final class RowEvaluator {
         case any([Node])
         case not(Node)
         case choose(Node, Node, Node)
+        case orNil(Node)
+        case fails(Node)
         case policy(String, [Node], ByteHolder)
     }
 
@@ -74,6 +76,7 @@ package final class RowEvaluator {
             }
             return .place(try places.place(of: path))
         case .elementText: return .place(try places.elementTextPlace())
+        case .elementPosition: return .place(try places.elementPositionPlace())
         case .parameter(let value): return constant(value, now)
         case .argument(let index): return .place(index)
         case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
@@ -91,6 +94,8 @@ package final class RowEvaluator {
             case .any: .any(operands)
             case .not: .not(operands[0])
             case .choose: .choose(operands[0], operands[1], operands[2])
+            case .orNil: .orNil(operands[0])
+            case .fails: .fails(operands[0])
             }
         case .collection(let collection): return .place(try places.place(of: collection))
         case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
@@ -166,12 +171,25 @@ package final class RowEvaluator {
         case .not(let condition): return Self.flag(!Self.isTrue(try evaluate(condition, row, policy)))
         case .choose(let condition, let value, let other):
             return try evaluate(Self.isTrue(try evaluate(condition, row, policy)) ? value : other, row, policy)
+        case .orNil(let value): return try attempt(value, row, policy) ?? .null
+        case .fails(let value): return Self.flag(try attempt(value, row, policy) == nil)
         case .policy(let name, let arguments, let holder):
             guard let policy else {
                 throw FerryError(.internalError, "An expression calls \(name) where there is no migration policy.")
             }
             let values = try arguments.map { try evaluate($0, row, policy) }
             return Self.held(try policy.call(name, values), by: holder)
+        }
+    }
+
+    /// The value; nil if a function does not take it.
+    private func attempt(
+        _ node: Node, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+    ) throws -> FunctionValue? {
+        do {
+            return try evaluate(node, row, policy)
+        } catch let error as FerryError where error.code == .rowFailed {
+            return nil
         }
     }
 
@@ -216,10 +234,17 @@ package protocol PlaceResolver {
     /// Returns the place of the JSON text of the iteration's element.
     mutating func elementTextPlace() throws(FerryError) -> Int
 
+    /// Returns the place of the index of the iteration's element.
+    mutating func elementPositionPlace() throws(FerryError) -> Int
+
     mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int
 }
 
 extension PlaceResolver {
+    package mutating func elementPositionPlace() throws(FerryError) -> Int {
+        throw FerryError(.unsupported, "An expression reads the position of an element where there is only one row.")
+    }
+
     package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
         throw FerryError(.unsupported, "An expression reads a collection where there is only one row.")
     }

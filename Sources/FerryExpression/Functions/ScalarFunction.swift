@@ -41,6 +41,12 @@ package struct ScalarFunction: Sendable {
         + lists
         + methods + searches + dates + encodings + sets + draws + propertyLists
 
+    /// The functions that take every value of the types that their translation checks; damaged text aside.
+    static let takingAll = Set(
+        text.map(\.name) + comparison.map(\.name) + [
+            "ferry_uuid_to_string", "ferry_since_1970", fromExternalName, toExternalName,
+        ])
+
     package static func named(_ name: String) -> ScalarFunction? { byName[name] }
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

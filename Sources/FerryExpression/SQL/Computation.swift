@@ -1,3 +1,5 @@
+internal import FerryModel
+
 /// A translated expression: columns, values and Ferry's functions, with the model's types already checked.
 ///
 /// A computation runs as SQL text (``SQLTranslator``) or in Swift (``RowEvaluator``); both must give equal values.
@@ -18,12 +20,16 @@ package indirect enum Computation: Sendable, Hashable {
         case not
         /// The second operand if the first is true, else the third.
         case choose
+        /// The operand, or nil if it cannot be computed.
+        case orNil
+        /// Whether the operand cannot be computed.
+        case fails
 
         /// The symbols on SQLite's parser stack beside the first operand and beside each other operand.
         fileprivate var symbols: (first: Int, others: Int) {
             switch self {
             case .same: (0, 2)
-            case .isNull, .isNotNull: (0, 0)
+            case .isNull, .isNotNull, .orNil, .fails: (0, 0)
             // Conditions are in groups, each in parentheses.
             case .plus, .minus, .times, .less, .lessOrEqual, .all, .any: (1, 3)
             case .not: (2, 2)
@@ -36,6 +42,8 @@ package indirect enum Computation: Sendable, Hashable {
     case column(ResolvedPath)
     /// The JSON text of the iteration's element.
     case elementText
+    /// The index of the iteration's element.
+    case elementPosition
     case parameter(SQLParameter)
     /// An argument of `ferry_evaluate`, by its index (``DeepComputation``).
     case argument(Int)
@@ -63,14 +71,53 @@ extension Computation {
     /// The direct operands.
     package var parts: [Computation] {
         switch self {
-        case .column, .elementText, .parameter, .argument: []
+        case .column, .elementText, .elementPosition, .parameter, .argument: []
         case .call(_, let parts), .operation(_, let parts), .policy(_, let parts): parts
         case .collection(let collection): collection.parts
         }
     }
 
+    /// Whether the computation calls a function of this name.
+    package func calls(_ function: String) -> Bool {
+        if case .call(function, _) = self { return true }
+        return parts.contains { $0.calls(function) }
+    }
+
     package var callsPolicy: Bool {
         if case .policy = self { true } else { parts.contains(where: \.callsPolicy) }
+    }
+
+    /// Whether some sound stored value may make the computation fail.
+    package var mayFail: Bool {
+        switch self {
+        case .column, .elementText, .elementPosition, .parameter, .argument, .collection: false
+        case .policy: true
+        case .operation(.orNil, _), .operation(.fails, _): false
+        case .operation(_, let parts): parts.contains(where: \.mayFail)
+        case .call("ferry_json_get", _): false
+        case .call(let name, let parts):
+            parts.contains(where: \.mayFail) || !(parts.count == 1 && parts[0].fits(name))
+                && !(ScalarFunction.takingAll.contains(name) && parts.allSatisfy(\.hasOneType))
+        }
+    }
+
+    /// Whether the values are not those of JSON, whose types differ.
+    private var hasOneType: Bool {
+        switch self {
+        case .elementText, .call("ferry_json_get", _): return false
+        case .column(let path):
+            if case .json = path.end { return false }
+            return true
+        default: return parts.allSatisfy(\.hasOneType)
+        }
+    }
+
+    /// Whether a conversion takes every value of the column.
+    private func fits(_ conversion: String) -> Bool {
+        guard case .column(let path) = self, case .attribute(let attribute, _) = path.end else { return false }
+        return (attribute.type.isNumeric || attribute.type == .date)
+            && ["ferry_to_double", "ferry_to_decimal", "ferry_to_date", "ferry_to_string", "ferry_to_boolean"]
+                .contains(conversion)
     }
 
     package static func all(_ conditions: [Computation]) -> Computation { .operation(.all, conditions) }
@@ -147,7 +194,7 @@ extension Computation {
     package var depth: Int {
         switch self {
         // A column with the name of its table, or the scope's replacement.
-        case .column, .elementText, .parameter, .argument: 5
+        case .column, .elementText, .elementPosition, .parameter, .argument: 5
         case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
         case .operation(let symbol, let parts):
             Self.depth(parts, first: symbol.symbols.first, others: symbol.symbols.others) + (parts.count > 32 ? 6 : 0)

@@ -25,7 +25,7 @@ package struct DeepComputation: Sendable, Hashable {
 
     private static func replacing(_ computation: Computation, _ arguments: inout [Computation]) -> Computation {
         switch computation {
-        case .column, .elementText, .parameter(.now), .argument, .policy, .collection:
+        case .column, .elementText, .elementPosition, .parameter(.now), .argument, .policy, .collection:
             if let known = arguments.firstIndex(of: computation) { return .argument(known) }
             arguments.append(computation)
             return .argument(arguments.count - 1)

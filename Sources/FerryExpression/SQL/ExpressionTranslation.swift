@@ -47,6 +47,11 @@ package struct ExpressionTranslation {
                 .choose,
                 [try self.condition(condition), try value(first, for: attribute), try value(second, for: attribute)])
         }
+        if let (operand, stored) = expression.storedValue, stored.type == attribute.type,
+            case .predefined(Expression.validSelector, _) = expression
+        {
+            return .operation(.orNil, [try value(operand, for: attribute)])
+        }
         if let call = try policyCall(expression) { return call }
         var storageChange: String?
         if case .keyPath(let base, let steps) = expression, base.isObject {
@@ -77,6 +82,8 @@ package struct ExpressionTranslation {
         if let call = try policyCall(expression) { return Typed(call, .dynamic) }
         switch expression {
         case .constant(let constant): return Typed(.constant(constant), constant.type)
+        case .variable(scope.iteration?.position) where !scope.members.contains { .variable($0.variable ?? "") == expression }:
+            return Typed(.elementPosition, .integer64)
         case .evaluatedObject, .variable:
             if expression == .member, let member { return member }
             return try column(try scope.resolve(expression), expression)
@@ -143,6 +150,12 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(.parameter(.now), .date)
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
+        case (Expression.validSelector, 3), (Expression.isInvalidSelector, 3):
+            guard let (operand, attribute) = expression.storedValue else { break }
+            let computation = try value(operand, for: attribute)
+            return selector == Expression.validSelector
+                ? Typed(.operation(.orNil, [computation]), attribute.type)
+                : Typed(.operation(.fails, [computation]), .boolean)
         case (Expression.tableSelector, 2): return try tableEntry(for: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):

@@ -41,9 +41,12 @@ package struct SQLTranslator<Resolver: PathResolver> {
         switch computation {
         // Limits the depth of its parts itself.
         case .collection(let collection): return try subquery(collection)
+        // SQL has no way to go on after an error.
+        case .operation(.orNil, _), .operation(.fails, _): return try evaluation(of: computation)
         case _ where computation.depth > depthLeft: return try evaluation(of: computation)
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
+        case .elementPosition: return try resolver.elementPosition()
         case .parameter(let value): return resolver.parameter(value)
         case .argument: preconditionFailure("only a program has arguments")
         case .call(let name, let arguments):
@@ -78,6 +81,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .all: return try joined(operands, "AND", whenEmpty: true)
         case .any: return try joined(operands, "OR", whenEmpty: false)
         case .not: return "NOT (\(try text(of: operands[0])))"
+        case .orNil, .fails: preconditionFailure("Swift computes it")
         case .choose:
             let (condition, value) = (try text(of: operands[0]), try text(of: operands[1]))
             return "CASE WHEN \(condition) THEN \(value) ELSE \(try text(of: operands[2])) END"
@@ -222,6 +226,9 @@ package protocol PathResolver {
     /// Returns the JSON text of the iteration's element (``JSONArrayScanner/Element/json``), for `ferry_json_get`.
     mutating func elementText() throws(FerryError) -> String
 
+    /// Returns the index of the iteration's element.
+    mutating func elementPosition() throws(FerryError) -> String
+
     /// Returns the column that replaces `ferry_json_get` for a path of keys of the element; nil if there is none.
     mutating func elementMember(_ keys: [String]) throws(FerryError) -> String?
 
@@ -255,4 +262,8 @@ extension PathResolver {
     }
 
     package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? { nil }
+
+    package mutating func elementPosition() throws(FerryError) -> String {
+        throw FerryError(.unsupported, "An expression reads the position of an element where there is only one row.")
+    }
 }

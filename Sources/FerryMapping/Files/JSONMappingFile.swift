@@ -202,8 +202,8 @@ struct JSONMappingFile {
             name: try members["name"]?.name()
                 ?? EntityMapping.derivedName(source: source, destination: destinationName),
             source: source, destination: destinationName, iteration: iteration, policyClassName: policy)
-        if let elements = try members["forEach"]?.members().first?.value {
-            mapping.keepText(of: elements, as: "forEach")
+        if let members = try members["forEach"]?.members() {
+            mapping.keepText(of: elements(among: members).value, as: "forEach")
         }
         mapping.keepIfOpen(members["source"], "the source entity")
         mapping.keepIfOpen(destination, "the destination entity")
@@ -282,21 +282,44 @@ struct JSONMappingFile {
         _ cursor: JSONCursor, onInvalid: JSONCursor?
     ) throws(FerryError) -> EntityMapping.Iteration {
         let members = try cursor.members()
-        guard let member = members.first, members.count == 1 else {
-            throw cursor.error("expected exactly one name for each element, as in { \"user\": \"$source.users\" }")
+        guard (1...2).contains(members.count), members.count == 1 || members.contains(where: { $0.key == positionKey })
+        else {
+            throw cursor.error(
+                "expected exactly one name for each element, and perhaps one for its position, as in "
+                    + "{ \"user\": \"$source.users\", \"position\": \"index\" }")
         }
-        let variable = member.key
+        let member = elements(among: members)
+        try check(variable: member.key, member.value)
+        var position: String?
+        if members.count == 2, let cursor = members.first(where: { $0.key == positionKey })?.value {
+            let name = try cursor.name()
+            try check(variable: name, cursor)
+            guard name != member.key else { throw cursor.error("the name \"\(name)\" is taken; choose another") }
+            position = name
+        }
+        return EntityMapping.Iteration(
+            variable: member.key, elements: try parsed(member.value, Expression.parse),
+            skipsInvalid: try skips(onInvalid), position: position)
+    }
+
+    private static let positionKey = "position"
+
+    /// The name and the elements of an iteration: alone, `position` is the name of the element.
+    private static func elements(
+        among members: [(key: String, value: JSONCursor)]
+    ) -> (key: String, value: JSONCursor) {
+        members.first { members.count == 1 || $0.key != positionKey } ?? members[0]
+    }
+
+    private static func check(variable: String, _ cursor: JSONCursor) throws(FerryError) {
         guard let first = variable.unicodeScalars.first, first == "_" || first.properties.isAlphabetic,
             variable.unicodeScalars.allSatisfy({
                 $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType != nil
             })
-        else { throw member.value.error("\"\(variable)\" cannot be the name of a variable") }
+        else { throw cursor.error("\"\(variable)\" cannot be the name of a variable") }
         guard !boundVariables.contains(variable) else {
-            throw member.value.error("the name \"\(variable)\" is taken; choose another")
+            throw cursor.error("the name \"\(variable)\" is taken; choose another")
         }
-        return EntityMapping.Iteration(
-            variable: variable, elements: try parsed(member.value, Expression.parse),
-            skipsInvalid: try skips(onInvalid))
     }
 
     private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
@@ -325,10 +348,23 @@ struct JSONMappingFile {
             if mapping.keepIfOpen(cursor, part, property: name) { return .empty }
             mapping.keepText(of: cursor, as: part)
             return .value(try parsed(cursor, Expression.parse))
-        case .array, .object:
-            throw cursor.error("expected an expression in a string, a number, true, false or null")
+        case .object:
+            let members = try cursor.members(allowing: ["value", "onInvalid"])
+            if members.isEmpty { throw cursor.error(expected) }
+            if let onInvalid = members["onInvalid"] {
+                guard let rule = EntityMapping.OnInvalid(rawValue: try onInvalid.string()) else {
+                    throw onInvalid.error("expected \"null\", \"skip\" or \"fail\"")
+                }
+                mapping.onInvalid[name] = rule
+            }
+            guard let value = members["value"] else { return .automatic }
+            if case .object = value.node.value { throw value.error(expected) }
+            return try attribute(value, name, of: &mapping)
+        case .array: throw cursor.error(expected)
         }
     }
+
+    private static let expected = "expected an expression in a string, a number, true, false or null"
 
     private static func relationship(
         _ cursor: JSONCursor, _ name: String, of mapping: inout EntityMapping

@@ -81,6 +81,35 @@ extension StepResolver {
         return ["entityMapping": keys, "propertyMapping": ["name": .string(attribute.name)]]
     }
 
+    /// Replaces what `onInvalid` says by expressions: a value or nil, or a condition of the filter.
+    func settleInvalidValues(of mapping: LiveMapping, in resolved: inout ResolvedEntityMapping) {
+        var conditions = resolved.filter.map { [$0] } ?? []
+        for (index, rule) in resolved.attributes.enumerated() {
+            guard let onInvalid = mapping.mapping.onInvalid[rule.name], onInvalid != .fail,
+                let expression = rule.expression,
+                let attribute = destination.model.attribute(rule.name, of: mapping.destination),
+                mayFail(expression, for: attribute, in: mapping)
+            else { continue }
+            if onInvalid == .null {
+                resolved.attributes[index].expression = .storing(expression, in: attribute, Expression.validSelector)
+            } else {
+                let isInvalid = Expression.storing(expression, in: attribute, Expression.isInvalidSelector)
+                conditions.append(
+                    .comparison(.init(left: isInvalid, comparator: .equal, right: .constant(.boolean(false)))))
+            }
+        }
+        resolved.filter = conditions.count > 1 ? .and(conditions) : conditions.first
+    }
+
+    private func mayFail(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) -> Bool {
+        do throws(FerryError) {
+            return try ExpressionTranslation(scope: mapping.scope).value(expression, for: attribute).mayFail
+        } catch {
+            // The check of the expression has reported this.
+            return false
+        }
+    }
+
     private mutating func automaticExpression(for attribute: Attribute, in mapping: LiveMapping) -> Expression? {
         guard let sourceAttribute = source.model.attribute(attribute.name, of: mapping.source),
             !sourceAttribute.isTransient

@@ -122,11 +122,16 @@ extension StepResolver {
         guard let iteration = mapping.mapping.iteration else { return nil }
         do throws(FerryError) {
             let element = try ExpressionTranslation(scope: mapping.scope).element(ofEach: iteration.elements)
-            return .init(variable: iteration.variable, element: element)
+            if iteration.position != nil, !iteration.elements.hasPositions {
+                report(
+                    .unsupported, "forEach: the elements of `\(iteration.elements)` have no positions.", mapping,
+                    remedy: "Remove \"position\", or iterate over a relationship or a JSON array.")
+            }
+            return .init(variable: iteration.variable, element: element, position: iteration.position)
         } catch {
             reportExpression(error, "forEach", nil, in: mapping)
             // Errors about the variable itself would only follow from this one.
-            return .init(variable: iteration.variable, element: .json)
+            return .init(variable: iteration.variable, element: .json, position: iteration.position)
         }
     }
 
@@ -188,6 +193,17 @@ extension StepResolver {
         guard let place = fault.place(in: text, key: error.place.property) else { return nil }
         let shown = text.count > 200 ? text.prefix(200) + "…" : text[...]
         return "line \(place.line), column \(place.column) of `\(shown)`"
+    }
+}
+
+extension Expression {
+    /// Whether the expression yields the objects of one relationship, or the elements of a JSON array, in their order.
+    fileprivate var hasPositions: Bool {
+        switch self {
+        case .json: true
+        case .keyPath(_, let steps): steps.keys != nil
+        default: false
+        }
     }
 }
 

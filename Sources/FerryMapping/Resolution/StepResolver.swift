@@ -156,6 +156,7 @@ struct StepResolver {
             iteration: mapping.mapping.iteration,
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
+        settleInvalidValues(of: mapping, in: &resolved)
         resolved.nilIsEqual = nilIsEqual(in: mapping)
         resolved.keep = mapping.mapping.keep
         resolved.separatedFrom = mapping.separatedFrom

@@ -171,19 +171,20 @@ package struct ValueCheck: Sendable, Hashable {
     package var attribute: String
     package var version: String
 
-    package func problem(rows: Int64) -> FerryError {
+    /// The refusal, with the step's place in its chain, or nothing.
+    package func problem(rows: Int64, _ step: String) -> FerryError {
         let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
         guard isOptional else {
             return FerryError(
                 .damagedSource,
                 "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
-                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) takes its value from it.",
+                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version)\(step) takes its value from it.",
                 remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
         }
         return FerryError(
             .mandatoryValue,
             "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which takes its value "
-                + "from it, is mandatory in version \(version).",
+                + "from it, is mandatory in version \(version)\(step).",
             remedy: "Give \(attribute) an expression that covers this case, in a mapping model to version \(version).",
             place: place)
     }

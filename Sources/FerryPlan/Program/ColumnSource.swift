@@ -122,7 +122,9 @@ extension ResolvedEntityMapping {
             model: model, entity: source,
             iteration: iteration.map { iteration in
                 let entity = IterationPath.entity(of: self, in: model)
-                return .init(variable: iteration.variable, element: entity.map { .object(entity: $0) } ?? .json)
+                return .init(
+                    variable: iteration.variable, element: entity.map { .object(entity: $0) } ?? .json,
+                    position: iteration.position)
             }, policyFunctions: policyFunctions)
     }
 }

@@ -51,35 +51,13 @@ extension MappingSQL {
         }
     }
 
-    /// The stored value that an expression reads unchanged; nil for other expressions.
-    package func stored(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> StoredValue? {
-        try placed { () throws(FerryError) in
-            guard
-                case .column(let path) = try ExpressionTranslation(scope: scope.expressions).value(expression)
-                    .computation
-            else { return nil }
-            return try scope.stored(path)
-        }
-    }
-
     package func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
 
     /// Joins the objects of an expression that is not a path, each once.
     package func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
-        let alias = scope.newAlias("t")
-        var entity = ""
-        let condition = try placed { () throws(FerryError) in
-            try scope.translate { translator throws(FerryError) in
-                try translator.condition(that: expression) { name throws(FerryError) in
-                    entity = name
-                    return "\(alias).Z_PK"
-                }
-            }
-        }
-        scope.join("JOIN \(try scope.table(of: entity)) AS \(alias) ON \(condition)")
-        return SourceScope.Object(alias: alias, entity: entity)
+        try placed { () throws(FerryError) in try scope.join(objectsOf: expression) }
     }
 
     /// Runs the body, and adds the entity mapping to its error.
@@ -181,14 +159,9 @@ extension MappingSQL {
         if object.link != nil, other.filter == nil, step.source.model.family(of: object.entity) == [other.source] {
             return "\(object.key) IS NOT NULL"
         }
-        let number = scope.parameters.add(.integer(try step.sourceNumber(of: other)))
-        let isOfEntity = "\(object.alias).Z_ENT = \(number)"
-        guard let filter = other.filter else { return isOfEntity }
-        let own = (scope.source, scope.expressions)
-        scope.source = SourceScope.Object(alias: object.alias, entity: other.source)
-        scope.expressions = other.expressionScope(in: step.source.model)
-        defer { (scope.source, scope.expressions) = own }
-        return "(\(isOfEntity) AND \(try MappingSQL(other, in: step).condition(filter, in: &scope)))"
+        return try MappingSQL(other, in: step).placed { () throws(FerryError) in
+            try scope.condition(that: object, isReadBy: other)
+        }
     }
 }
 

@@ -72,50 +72,9 @@ package struct MappingSQL {
     package func add(
         _ iteration: EntityMapping.Iteration, inPieces: Bool = true, to scope: inout SourceScope
     ) throws(FerryError) {
-        if case .json(let text, let key) = iteration.elements {
-            let alias = scope.newAlias("e")
-            let paths = ":paths_\(alias)"
-            scope.parameters.set(paths, .blob(JSONElementTable.encode([])))
-            var (document, place) = (try value(text, in: &scope), ["NULL", "NULL", "NULL"])
-            if inPieces, let stored = try stored(text, in: &scope),
-                let table = step.source.table(of: stored.object.entity)
-            {
-                // Only the type is read here; the function reads the text in pieces.
-                let isText = "typeof(\(stored.sql)) IN ('text', 'blob')"
-                document = "CASE WHEN \(isText) THEN NULL ELSE \(stored.sql) END"
-                place = [
-                    "CASE WHEN \(isText) THEN \(stored.object.alias).Z_PK END", scope.parameters.add(.text(table.name)),
-                    scope.parameters.add(.text(stored.column)),
-                ]
-            }
-            let arguments =
-                [
-                    document, scope.parameters.add(.text(key)),
-                    scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)), paths,
-                ] + place
-            scope.join("CROSS JOIN \(JSONElementTable.function)(\(arguments.joined(separator: ", "))) AS \(alias)")
-            scope.jsonElements = JSONElementTable(alias: alias, paths: paths)
-            scope.elementOrder = "\(alias).ordinal"
-            return
+        try placed { () throws(FerryError) in
+            try scope.iterate(over: iteration, inPieces: inPieces) { step.program.fills.damage.isSound($0, of: $1) }
         }
-        if !iteration.elements.isPath {
-            let object = try join(iteration.elements, to: &scope)
-            scope.bind(iteration.variable, to: object)
-            scope.elementKey = object.key
-            return
-        }
-        guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
-            throw FerryError(
-                .badExpression, "Entity mapping \(mapping.name) iterates over something that is not a relationship.",
-                remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').",
-                place: .init(entityMapping: mapping.name))
-        }
-        let start = try scope.follow(Array(names.dropLast()), from: scope.source)
-        let element = try scope.expand(
-            last, from: start, isSound: step.program.fills.damage.isSound(last, of: start.entity))
-        scope.bind(iteration.variable, to: element.object)
-        scope.elementOrder = element.order
-        scope.elementKey = element.object.key
     }
 
     // MARK: Writing
@@ -187,6 +146,7 @@ package struct MappingSQL {
     package func elementNumber(in scope: SourceScope) -> String {
         guard mapping.iteration != nil else { return "TRUE" }
         if scope.jsonElements != nil, let ordinal = scope.elementOrder { return ordinal }
+        if let position = scope.position { return position }
         return "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
     }
 
@@ -249,6 +209,7 @@ extension MappingSQL {
             if let entity = IterationPath.entity(of: mapping, in: step.source.model) {
                 scope.join("CROSS JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = f.object")
                 scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
+                if iteration.position != nil { scope.position = "f.element" }
             } else {
                 // This statement scans the text once for each new object, and pieces would be read each time.
                 try add(iteration, inPieces: false, to: &scope)

@@ -24,7 +24,7 @@ package struct SourceScope {
         package var inverseOrder: String?
     }
 
-    private let layout: StoreLayout
+    let layout: StoreLayout
     private let schema: String
     /// SQL of a table of ``schema`` in a FROM clause, if the statement must not read all of its rows.
     private let rows: ((String) -> String)?
@@ -46,6 +46,8 @@ package struct SourceScope {
     package var elementOrder: String?
     /// The key of an element that is an object.
     package var elementKey: String?
+    /// The index of the element, if the mapping asks for it.
+    package var position: String?
 
     /// Begins with a table under the alias `s`, in the store that is attached as `schema`.
     package init(
@@ -233,6 +235,32 @@ package struct SourceScope {
         return expansion
     }
 
+    /// Joins the objects of a relationship with their indexes in its order, for the source objects of the statement so
+    /// far.
+    mutating func expandWithPosition(_ name: String, from object: Object) throws(FerryError) -> Expansion {
+        // The members of the source objects in question, with the key of their object.
+        let start = object.key
+        let keys = "SELECT \(start) FROM \(from)\(self.where)"
+        var members = self
+        members.from = "\(try table(of: object.entity)) AS \(object.alias)"
+        (members.conditions, members.joined) = ([], [:])
+        let member = try members.expand(name, from: Object(alias: object.alias, entity: object.entity))
+        let order = [member.order, member.object.key].compactMap { $0 }.joined(separator: ", ")
+        aliases = members.aliases
+        let next = Object(alias: newAlias("t"), entity: member.object.entity)
+        let list = newAlias("p")
+        join(
+            """
+            JOIN (SELECT \(object.alias).Z_PK AS owner, \(member.object.key) AS member, \
+            row_number() OVER (PARTITION BY \(object.alias).Z_PK ORDER BY \(order)) AS number FROM \(members.from) \
+            WHERE \(object.alias).Z_PK IN (\(keys))) AS \(list) ON \(list).owner = \(start)
+            """)
+        add(table: try table(of: next.entity), as: next.alias, on: "\(next.alias).Z_PK = \(list).member")
+        let one = parameters.add(.integer(1))
+        position = "(\(list).number - \(one))"
+        return Expansion(object: next, order: "\(list).number")
+    }
+
     /// The value of an attribute; an element of a composite has a dot after the composite's name.
     package func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
         guard let column = layout.column(of: attribute, in: object.entity) else {
@@ -336,6 +364,11 @@ extension SourceScope: PathResolver {
         return "\(jsonElements.alias).json"
     }
 
+    package mutating func elementPosition() throws(FerryError) -> String {
+        guard let position else { throw FerryError(.internalError, "The statement has no position of an element.") }
+        return position
+    }
+
     package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
         guard let column = jsonElements?.column(of: keys), let jsonElements else { return nil }
         parameters.set(jsonElements.paths, .blob(JSONElementTable.encode(jsonElements.members)))
@@ -356,6 +389,8 @@ extension SourceScope: PlaceResolver {
     package mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { select(try column(path)) }
 
     package mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
+
+    package mutating func elementPositionPlace() throws(FerryError) -> Int { select(try elementPosition()) }
 
     /// Selects a subquery like a column.
     package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {

@@ -88,7 +88,8 @@ final class Instances {
         guard let iteration else { return try body(scope, 0, try passes(scope)) }
         do {
             func take(_ element: PlainValue, _ index: Int64) throws {
-                let scope = PlainScope(source: object, variable: iteration.variable, element: element)
+                var scope = PlainScope(source: object, variable: iteration.variable, element: element)
+                scope.position = iteration.position.map { ($0, index) }
                 try body(scope, index, try passes(scope))
             }
             if let ahead {

@@ -18,6 +18,8 @@ package struct PlainScope: Sendable {
     /// The iteration variable and its element.
     package var variable: String?
     package var element: PlainValue
+    /// The variable of the element's index, and that index.
+    var position: (name: String, index: Int64)?
     /// The current members of nested collections, the innermost last; `SELF` is the last one without a name.
     var members: [(name: String?, value: PlainValue)] = []
 
@@ -32,7 +34,9 @@ package struct PlainScope: Sendable {
         switch name {
         case .evaluatedObject: members.last { $0.name == nil }?.value ?? .object(source)
         case .variable("source"): .object(source)
-        case .variable(let name): members.last { $0.name == name }?.value ?? (name == variable ? element : nil)
+        case .variable(let name):
+            members.last { $0.name == name }?.value
+                ?? (name == variable ? element : name == position?.name ? position.map { .integer($0.index) } : nil)
         default: nil
         }
     }

@@ -20,6 +20,9 @@ enum ScopedFunction: String {
     case median = "median:"
     case mode = "mode:"
     case deviation = "stddev:"
+    /// ``Expression/validSelector`` and ``Expression/isInvalidSelector``.
+    case valid = "valid:as:named:"
+    case isInvalid = "isInvalid:as:named:"
 }
 
 extension PlainEvaluator {
@@ -45,7 +48,23 @@ extension PlainEvaluator {
         case (.count, _), (.sum, _), (.average, _), (.minimum, _), (.maximum, _), (.median, _), (.mode, _),
             (.deviation, _):
             return try collected(function.rawValue, operands, in: scope)
-        case (.noIndex, _), (.table, _), (.join, _), (.split, _): return nil
+        case (.valid, 3): return try valid(operands[0], as: operands[1], in: scope) ?? .null
+        case (.isInvalid, 3): return .boolean(try valid(operands[0], as: operands[1], in: scope) == nil)
+        case (.valid, _), (.isInvalid, _), (.noIndex, _), (.table, _), (.join, _), (.split, _): return nil
+        }
+    }
+
+    /// The value as an attribute of a type stores it; nil if it cannot be computed.
+    private func valid(
+        _ value: Expression, as type: Expression, in scope: PlainScope
+    ) throws -> PlainValue? {
+        guard case .constant(.string(let name)) = type, let type = AttributeType(sourceName: name) else {
+            throw PlainFailure("no attribute type")
+        }
+        do {
+            return try PlainConversion.stored(try self.value(of: value, in: scope), as: type)
+        } catch is PlainFailure {
+            return nil
         }
     }
 

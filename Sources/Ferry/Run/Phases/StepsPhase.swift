@@ -56,7 +56,7 @@ struct StepsPhase: MigrationPhase {
             relay.begin(.rows, step: number)
             // A step in place checks its rows itself, before its COMMIT.
             if index > 0, step.mode == .copy, migration.checkedStep != number {
-                try checkRows(step, run.sourcePath)
+                try checkRows(step, number, run.sourcePath)
                 migration.checkedStep = number
                 try session.save()
                 stop.unitIsDone()
@@ -151,25 +151,36 @@ struct StepsPhase: MigrationPhase {
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
-    private func checkRows(_ step: StepPlan, _ path: String) throws {
-        guard RowChecks.areNeeded(by: step) else { return }
+    private func checkRows(_ step: StepPlan, _ number: Int, _ path: String) throws {
         try FerryError.wrapping(on: path) {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+            let named = NamedStep(number - 1, of: plan)
+            let options = EngineOptions(limitsOf: configuration)
+            var refusals = try UnfitValues(
+                connection: connection, layout: layout, step: step, named: named, longestValue: options.wholeValueBytes,
+                now: migration.now
+            ).refusals()
+            guard refusals.isEmpty, RowChecks.areNeeded(by: step) else { return try refuse(refusals, step) }
             try connection.execute("BEGIN")
             let walk = try PageWalk(of: layout, on: connection, stop: stop)
             let inspection = try StoreInspection(of: layout, on: connection, walk: walk)
             let checks = RowChecks(
-                connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step, walk: walk)
-            var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.missingInPassedVersions()
+                connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step,
+                named: named, walk: walk)
+            refusals += try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
+            refusals += try checks.emptyValues() + checks.missingInPassedVersions()
             refusals += try checks.duplicates(step.needsUniqueValues)
-            guard var first = refusals.first else { return }
-            first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
-            throw first
+            try refuse(refusals, step)
         }
+    }
+
+    private func refuse(_ refusals: [FerryError], _ step: StepPlan) throws {
+        guard var first = refusals.first else { return }
+        first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
+        throw first
     }
 }
 

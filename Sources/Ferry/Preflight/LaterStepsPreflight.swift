@@ -1,0 +1,217 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// The refusals of the steps after the first that follow from the store's own rows.
+///
+/// Preflight knows what follows from an object's own attributes: values, filters, and the elements of the first step.
+/// Unique values it knows where every step copies them, unchanged or with a constant in place of nil. The step itself
+/// checks requirements that depend on related objects, a found object or code, when it begins.
+struct LaterStepsPreflight {
+    let planned: Planned
+    let connection: Connection
+    let configuration: Configuration
+    let longestValue: Int
+    /// The time for expressions that ask for it.
+    let now: Double
+
+    private var plan: MigrationPlan { planned.plan }
+    private var layout: StoreLayout { planned.layout }
+
+    private typealias Value = MappingResolution.UniquenessCheck.Value
+    private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
+    private typealias Source = MappingResolution.UniquenessCheck.Source
+
+    func refusals() throws -> [FerryError] {
+        guard plan.steps.count > 1 else { return [] }
+        var refusals = try refusalsOfObjects() + refusalsOfTriggers()
+        for (index, step) in plan.steps.enumerated().dropFirst() {
+            refusals += try refusalsOfCounts(of: index)
+            guard let first = plan.steps.first?.sourceRows else { break }
+            let checks = checks(of: index, first)
+            refusals += try unfitValues(of: index, checks)
+            refusals += try missingInPassedVersions(step, index, checks)
+            refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
+        }
+        return refusals
+    }
+
+    /// The refusals that counts of rows tell, where the store's rows show how many a step reads.
+    func refusalsOfCounts() throws -> [FerryError] { try plan.steps.indices.dropFirst().flatMap(refusalsOfCounts) }
+
+    private func refusalsOfCounts(of index: Int) throws -> [FerryError] {
+        guard let rows = plan.steps[index].sourceRows else { return [] }
+        let known = checks(of: index, rows)
+        return try known.valuesWithoutSource(withKeys: false).refusals + known.rowsOfAbstractEntities()
+    }
+
+    private func checks(of index: Int, _ rows: [String: Int64]) -> RowChecks {
+        RowChecks(
+            connection: connection, layout: layout, rows: rows, step: plan.steps[index],
+            named: NamedStep(index, of: plan), walk: planned.walk)
+    }
+
+    /// The triggers that the first step carries over unchanged and a later step cannot lay out.
+    private func refusalsOfTriggers() -> [FerryError] {
+        let refusals = plan.steps.map {
+            StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .of(layout))
+        }
+        // The first step's own preflight reports its refusals.
+        guard refusals.first?.isEmpty == true else { return [] }
+        return refusals.first { !$0.isEmpty } ?? []
+    }
+
+    /// Objects of the app, and records in CloudKit, that the first step carries and a later one cannot.
+    private func refusalsOfObjects() throws -> [FerryError] {
+        guard let first = plan.steps.first,
+            plan.steps.allSatisfy({
+                StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .assumed).isEmpty
+            })
+        else { return [] }
+        let appObjects = try AppObjects(
+            of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
+            on: connection, dropping: configuration.dropping, inPlace: first.mode == .inPlace)
+        guard appObjects.refusals.isEmpty else { return [] }
+        return try plan.steps.dropFirst().flatMap { step in
+            let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
+            return [mirroring, configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
+                + appObjects.refusals(
+                    from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
+                    into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
+        }
+    }
+
+    /// Rows of the store in which an attribute is empty before a later step, as far as the store shows that.
+    private func emptyRows(
+        _ attribute: String, of entity: String, before index: Int, _ checks: RowChecks
+    ) throws -> Int64 {
+        try (paths(to: entity, before: index) ?? []).reduce(0) { sum, path in
+            guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return sum }
+            let first = path.first?.mapping.source ?? entity
+            guard let attribute = origin.attribute else { return sum + (checks.rows[first] ?? 0) }
+            return try sum + checks.emptyRows(attribute, of: first)
+        }
+    }
+
+    /// Rows without a value that a version passed by a composed step requires.
+    private func missingInPassedVersions(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
+        try step.needsValues.compactMap { check in
+            let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
+            return empty > 0 ? check.problem(rows: empty, checks.named.place) : nil
+        }
+    }
+
+    /// The check on the store's own rows; nil if they do not show the values.
+    private func traced(
+        _ check: MappingResolution.UniquenessCheck, _ index: Int
+    ) -> MappingResolution.UniquenessCheck? {
+        var traced = check
+        traced.sources = []
+        for source in check.sources {
+            guard let paths = paths(to: source.entity, before: index) else { return nil }
+            for path in paths {
+                var values: [Value] = []
+                for value in source.values {
+                    guard let attribute = value.attribute else {
+                        values.append(value)
+                        continue
+                    }
+                    guard var origin = trace(attribute, along: path) else { return nil }
+                    origin.defaultValue = origin.defaultValue ?? value.defaultValue
+                    values.append(origin)
+                }
+                traced.sources.append(Source(entity: path.first?.mapping.source ?? source.entity, values: values))
+            }
+        }
+        // An entity that an earlier step adds has no rows yet.
+        return traced.sources.isEmpty ? nil : traced
+    }
+
+    // MARK: Values
+
+    /// The values of a later step that its version does not take, by the store's own objects.
+    private func unfitValues(of index: Int, _ checks: RowChecks) throws -> [FerryError] {
+        let step = plan.steps[index]
+        let model = step.resolved.destination.model
+        let named = checks.named
+        let values = UnfitValues(
+            connection: connection, layout: layout, step: step, named: named, longestValue: longestValue, now: now)
+        var refusals: [FerryError] = []
+        for mapping in step.resolved.entityMappings where mapping.policy == nil && mapping.unique.isEmpty {
+            // What was mandatory before, the earlier steps have required.
+            let known = Set(step.resolved.values(neededBy: mapping).map(\.destination))
+            for origin in origins(of: mapping, before: index)
+            where checks.rows[origin.source, default: 0] > 0 && layout.table(of: origin.source) != nil {
+                var questions = try ValueChecks(of: origin, in: layout, now: now)
+                for rule in origin.attributes {
+                    guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }
+                    let isCounted = mapping.readsEveryObject && rule.leavesEmpty(attribute)
+                    try questions.ask(
+                        about: rule, attribute, emptiness: !isCounted && !known.contains(rule.name))
+                }
+                refusals += try values.answers(of: questions).compactMap { named.refusal(of: $0, $1, in: origin) }
+            }
+        }
+        return refusals
+    }
+
+    /// The mapping, as if it read the objects of the store, by each way of the earlier steps; without attributes that the
+    /// store does not tell.
+    private func origins(of mapping: ResolvedEntityMapping, before index: Int) -> [ResolvedEntityMapping] {
+        guard index > 0 else { return [mapping] }
+        let step = plan.steps[index - 1].resolved
+        return step.entityMappings.filter { $0.destination == mapping.source }.flatMap { earlier in
+            guard earlier.policy == nil, earlier.unique.isEmpty,
+                let origin = OriginOfValues(
+                    earlier: earlier, source: step.source.model, model: step.destination.model
+                ).origin(of: mapping)
+            else { return [ResolvedEntityMapping]() }
+            return origins(of: origin, before: index - 1)
+        }
+    }
+
+    // MARK: Tracing
+
+    /// The mappings, one per step, that turn the store's objects into those of an entity; nil if some objects of the
+    /// entity are left out or merged on the way.
+    private func paths(to entity: String, before index: Int) -> [Path]? {
+        guard index > 0 else { return [[]] }
+        var found: [Path] = []
+        for mapping in plan.steps[index - 1].resolved.entityMappings where mapping.destination == entity {
+            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil,
+                let before = paths(to: mapping.source, before: index - 1)
+            else { return nil }
+            found += before.map { $0 + [(index - 1, mapping)] }
+        }
+        return found
+    }
+
+    /// The store's attribute or the default value that an attribute has after a path's steps; nil if it is computed.
+    private func trace(_ attribute: String, along path: Path) -> Value? {
+        var name = attribute
+        var substitute: DefaultValue?
+        for (index, mapping) in path.reversed() {
+            guard let resolved = mapping.attributes.first(where: { $0.name == name }) else { return nil }
+            switch resolved.expression {
+            case nil:
+                let model = plan.steps[index].resolved.destination.model
+                let attribute = model.attribute(name, of: mapping.destination)
+                return Value(
+                    attribute: nil, defaultValue: attribute.flatMap(resolved.defaultValue(of:)) ?? substitute)
+            case .ifNil(let value, .constant(let constant))?:
+                guard let source = value.sourceKey else { return nil }
+                name = source
+                // A row that an earlier step fills is not empty in a later one.
+                substitute = constant.stored ?? substitute
+            case let expression?:
+                guard let source = expression.sourceKey else { return nil }
+                name = source
+            }
+        }
+        return Value(attribute: name, defaultValue: substitute)
+    }
+}
