@@ -34,6 +34,11 @@ public struct PlanReport: Sendable, Codable {
     /// Nil in plans of earlier versions.
     public var notScanned: [String]?
 
+    /// What neither this plan nor a migration checks beforehand: the run may fail by it, and the store stays unchanged.
+    ///
+    /// Empty in a plan without scans; nil in plans of earlier versions.
+    public var notChecked: [String]?
+
     /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store gets: that of
     /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
     public var layoutStore: URL?

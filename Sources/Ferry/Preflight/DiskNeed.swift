@@ -4,6 +4,7 @@ internal import FerryBase
 struct DiskNeed {
     private let files: FileLayer
     private var volumes: [UInt64: (folder: String, bytes: Int64)] = [:]
+    private let takesSnapshot: Bool
 
     /// Estimated sizes of new stores, and of journals, may be low by a tenth.
     private static let margin = 1.1
@@ -24,6 +25,7 @@ struct DiskNeed {
         runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
+        takesSnapshot = snapshot != nil
         guard let largest = steps.map(\.peak).max() else { return }
         var bytes = largest
         if isInPlace {
@@ -69,7 +71,12 @@ struct DiskNeed {
                     The volume of \(volume.folder) has \(free.bytesInUnits) free; the migration may need \
                     \(volume.bytes.bytesInUnits), which is \((volume.bytes - free).bytesInUnits) more.
                     """,
-                    remedy: "Free space there, or put the snapshot on another volume with \(setting: .snapshotFolder).")
+                    remedy: takesSnapshot
+                        ? """
+                        Free space there, write the new store to another volume with \(setting: .output), or put the snapshot \
+                        on one with \(setting: .snapshotFolder).
+                        """
+                        : "Free space there, or write the new store to another volume with \(setting: .output).")
             )
         }
         return refusals

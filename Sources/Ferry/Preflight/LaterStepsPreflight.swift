@@ -162,6 +162,11 @@ struct LaterStepsPreflight {
     /// The mapping, as if it read the objects of the store, by each way of the earlier steps; without attributes that the
     /// store does not tell.
     private func origins(of mapping: ResolvedEntityMapping, before index: Int) -> [ResolvedEntityMapping] {
+        waysBack(of: mapping, before: index).compactMap { $0 }
+    }
+
+    /// The same, with nil for each way whose objects the store does not tell.
+    private func waysBack(of mapping: ResolvedEntityMapping, before index: Int) -> [ResolvedEntityMapping?] {
         guard index > 0 else { return [mapping] }
         let step = plan.steps[index - 1].resolved
         return step.entityMappings.filter { $0.destination == mapping.source }.flatMap { earlier in
@@ -169,8 +174,23 @@ struct LaterStepsPreflight {
                 let origin = OriginOfValues(
                     earlier: earlier, source: step.source.model, model: step.destination.model
                 ).origin(of: mapping)
-            else { return [ResolvedEntityMapping]() }
-            return origins(of: origin, before: index - 1)
+            else { return [ResolvedEntityMapping?.none] }
+            return waysBack(of: origin, before: index - 1)
+        }
+    }
+
+    /// The attributes of later steps that may lack a mandatory value, or not take one, and that the store does not tell.
+    func untoldValues() -> [String] {
+        plan.steps.indices.dropFirst().flatMap { index in
+            let step = plan.steps[index].resolved
+            return step.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in
+                let names = step.uncertainValues(of: mapping)
+                guard !names.isEmpty else { return [String]() }
+                let ways = waysBack(of: mapping, before: index)
+                return names.filter { name in
+                    ways.contains { way in way?.attributes.contains { $0.name == name } != true }
+                }.map { "\(mapping.destination).\($0)" }
+            }
         }
     }
 

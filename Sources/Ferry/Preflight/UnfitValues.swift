@@ -54,8 +54,11 @@ struct UnfitValues {
         guard !step.resolved.mappingModels[mapping.mappingModel].isInferred, mapping.unique.isEmpty else { return }
         for relationship in model.relationships(of: mapping.destination)
         where !relationship.isToMany && !relationship.isOptional && !relationship.isTransient {
-            let rule = mapping.relationships.first { $0.name == relationship.name }
-            if rule == nil, isSetByInverse(relationship, of: mapping) { continue }
+            let inverses = rulesOfInverse(of: relationship, to: mapping)
+            let rule =
+                mapping.relationships.first { $0.name == relationship.name }
+                ?? mirrored(inverses, as: relationship.name, of: mapping)
+            if rule == nil, !inverses.isEmpty { continue }
             let old = rule?.isAutomatic == true ? rule?.sourceRelationship : nil
             // What the older version requires, too, is damage that stays.
             let wasMandatory = old.flatMap { layout.model.relationship($0, of: mapping.source) }?.isOptional == false
@@ -66,9 +69,33 @@ struct UnfitValues {
         }
     }
 
-    private func isSetByInverse(_ relationship: Relationship, of mapping: ResolvedEntityMapping) -> Bool {
-        guard let inverse = model.inverse(of: relationship) else { return false }
-        return step.resolved.entityMappings.contains { $0.rule(inverse.name, to: mapping) != nil }
+    /// The rules that set a relationship from its other side, with their entity mappings.
+    private func rulesOfInverse(
+        of relationship: Relationship, to mapping: ResolvedEntityMapping
+    ) -> [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)] {
+        guard let inverse = model.inverse(of: relationship) else { return [] }
+        return step.resolved.entityMappings.compactMap { other in
+            other.rule(inverse.name, to: mapping).map { (other, $0) }
+        }
+    }
+
+    /// The same rules as one of this side; nil if they do not follow one to-one relationship of the source objects.
+    private func mirrored(
+        _ rules: [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)], as name: String,
+        of mapping: ResolvedEntityMapping
+    ) -> ResolvedRelationship? {
+        let links = rules.map { other, rule -> String? in
+            guard let name = rule.sourceRelationship,
+                let old = layout.model.relationship(name, of: other.source),
+                let back = layout.model.inverse(of: old), !back.isToMany,
+                layout.model.isKind(mapping.source, of: old.destinationEntity)
+            else { return nil }
+            return back.name
+        }
+        guard Set(links).count == 1, let link = links[0] else { return nil }
+        return ResolvedRelationship(
+            name: name, mappings: rules.map(\.mapping.name), from: Expression(sourceKeys: link),
+            isAutomatic: rules.allSatisfy(\.rule.isAutomatic))
     }
 
     /// The refusals of the objects that get no mandatory value, at the beginning of a step.
@@ -156,5 +183,47 @@ extension StepPlan {
         mapping.attributes.first { $0.name == attribute }?.expression.map(add)
         let known = names.filter { resolved.source.model.attribute($0, of: mapping.source) != nil }
         return known.count == 1 ? known.first : nil
+    }
+}
+
+extension ResolvedStep {
+    /// The attributes of an entity mapping that may get no mandatory value, or a value that they cannot take.
+    func uncertainValues(of mapping: ResolvedEntityMapping) -> [String] {
+        let required = Set(values(neededBy: mapping).map(\.destination))
+        return mapping.attributes.filter { rule in
+            guard let attribute = destination.model.attribute(rule.name, of: mapping.destination) else { return false }
+            if mayNotBeTaken(rule, by: attribute, in: mapping) { return true }
+            guard !attribute.isOptional, !attribute.isDerived, !required.contains(rule.name) else { return false }
+            switch rule.expression {
+            case nil: return rule.leavesEmpty(attribute) && !mapping.readsEveryObject
+            case .constant?: return false
+            case .ifNil(_, .constant(let constant))?: return constant == .null
+            case _?: return true
+            }
+        }.map(\.name)
+    }
+
+    /// Whether an attribute may not take a value of its expression.
+    func mayNotBeTaken(
+        _ rule: ResolvedAttribute, by attribute: Attribute, in mapping: ResolvedEntityMapping
+    ) -> Bool {
+        guard let expression = rule.expression, mapping.filter?.excludesInvalid(rule.name) != true else { return false }
+        do throws(FerryError) {
+            return try ExpressionTranslation(scope: mapping.expressionScope(in: source.model))
+                .value(expression, for: attribute).mayFail
+        } catch {
+            // The plan reports the error.
+            return false
+        }
+    }
+}
+
+extension Predicate {
+    /// Whether the filter leaves out the objects whose value an attribute cannot take (`onInvalid`).
+    fileprivate func excludesInvalid(_ attribute: String) -> Bool {
+        parts.contains { part in
+            guard case .predefined(Expression.isInvalidSelector, _) = part else { return false }
+            return part.storedValue?.attribute.name == attribute
+        }
     }
 }

@@ -29,6 +29,7 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
+        report.notChecked = checksRows ? notChecked(planned, store) : []
         guard var preflight = Preflight(planned, store, configuration) else {
             try report.addTables(of: planned.plan)
             return report
@@ -54,6 +55,9 @@ extension MigrationRun {
         _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
     ) throws -> [FerryError] {
         var refusals = try known + preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
+        if planned.plan.refusedSteps.isEmpty {
+            refusals += try diskNeed(planned.plan, store, planned.steps).refusals()
+        }
         try preflight.findLeftoversInTheWay()
         try preflight.findLostHistory()
         if planned.plan.refusedSteps.isEmpty { refusals += try laterSteps(of: planned, store).refusalsOfCounts() }
@@ -78,6 +82,18 @@ extension MigrationRun {
             } + step.needsValues.map { "\($0.entity).\($0.attribute)" }
         }
         if let list = Self.list(mandatory) { scans.append("empty values of the mandatory \(list)") }
+        let converted = steps.flatMap { step in
+            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
+                mapping.attributes.compactMap { rule -> String? in
+                    guard
+                        let attribute = step.resolved.destination.model.attribute(rule.name, of: mapping.destination),
+                        step.resolved.mayNotBeTaken(rule, by: attribute, in: mapping)
+                    else { return nil }
+                    return "\(mapping.destination).\(rule.name)"
+                }
+            }
+        }
+        if let list = Self.list(converted) { scans.append("values that \(list) cannot take") }
         let unique = steps.flatMap { step in
             step.needsUniqueValues.map { "\($0.entity).\($0.attributes.joined(separator: "+"))" }
         }
@@ -90,6 +106,26 @@ extension MigrationRun {
             scans.append("the exact number of losses")
         }
         return scans
+    }
+
+    /// What only the run finds, in words.
+    private func notChecked(_ planned: Planned, _ store: OpenedStore) -> [String] {
+        guard planned.plan.refusals.isEmpty else { return [] }
+        var list: [String] = []
+        let steps = planned.plan.steps
+        let policies = steps.flatMap { $0.resolved.entityMappings.compactMap(\.policy) }
+        if let names = Self.list(policies) { list.append("what \(names) in code makes") }
+        let merged = steps.flatMap { step in
+            step.resolved.entityMappings.filter { $0.policy == nil && !$0.unique.isEmpty }.flatMap { mapping in
+                step.resolved.uncertainValues(of: mapping).filter { !mapping.unique.contains($0) }
+                    .map { "\(mapping.destination).\($0)" }
+            }
+        }
+        if let names = Self.list(merged) { list.append("values of \(names), of which one of several objects gives its own") }
+        if let names = Self.list(laterSteps(of: planned, store).untoldValues()) {
+            list.append("values of \(names), which only an earlier step makes")
+        }
+        return list
     }
 
     /// A few names of a list; nil for an empty one.

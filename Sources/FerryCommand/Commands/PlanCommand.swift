@@ -97,7 +97,8 @@ package struct PlanRendering: CommandReport {
                 plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
             "longestUnit": longest, "refusals": plan.refusals.map(\.json),
             "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
-            "links": plan.linksJSON, "notScanned": plan.notScanned, "notes": plan.notes,
+            "links": plan.linksJSON, "notScanned": plan.notScanned,
+            "notChecked": plan.notChecked, "notes": plan.notes,
             "losses": LossTable(losses: plan.losses).json,
             "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
             "isOwnModel": plan.isOwnModel == true,
@@ -109,7 +110,11 @@ package struct PlanRendering: CommandReport {
     package var extras: JSON { printsStatements ? [:] : details.json }
 
     package func text(width: Int) -> [String] {
-        var lines = [verdict, "", "Store    \(plan.store.filePath)"]
+        var lines = [verdict]
+        if let list = plan.notChecked, !list.isEmpty, plan.refusals.isEmpty {
+            lines.append("Not checked: \(list.joined(separator: "; ")).")
+        }
+        lines += ["", "Store    \(plan.store.filePath)"]
         if let config { lines.append("Config   \(config)") }
         if plan.isUpToDate {
             lines.append("Version  \(plan.chain.first ?? "unknown"), which is the target: there is nothing to do.")

@@ -33,10 +33,8 @@ package struct ReadObjects {
             guard let names = IterationPath.relationships(of: iteration.elements), !names.isEmpty,
                 IterationPath.entity(of: mapping, in: layout.model) != nil
             else { return nil }
-            var element = scope.source
-            for name in names { element = try scope.expand(name, from: element).object }
-            scope.bind(iteration.variable, to: element)
-            if reading.isOfElement { object = element }
+            try scope.iterate(over: iteration)
+            if reading.isOfElement { object = scope.object(.variable(iteration.variable)) ?? object }
         }
         for name in reading.path { object = try scope.expand(name, from: object).object }
         scope.require("\(object.key) = \(key)")

@@ -86,6 +86,7 @@ struct StepVerification: MigrationPhase {
         let kinds = summary.differences.prefix(5).map(\.title)
         let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
         let version = verification.step.destination.name
+        if let refusal = brokenRules(summary, of: version, kinds.joined(separator: ", ") + more) { return refusal }
         // Differences that follow from the mapping models can only be corrected in them.
         let ways =
             summary.differences.contains { $0.check == .sharedFiles }
@@ -102,6 +103,21 @@ struct StepVerification: MigrationPhase {
                 \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) for inspection; \
                 \(on: .restarts) recreates it.
                 """,
+            cause: VerificationDifferences(summary: summary))
+    }
+
+    /// The refusal of objects that break rules of the new version and have no other difference: their values are those of
+    /// the mapping models.
+    private static func brokenRules(
+        _ summary: VerificationSummary, of version: String, _ list: String
+    ) -> FerryError? {
+        guard summary.differences.allSatisfy({ $0.check == .constraints }) else { return nil }
+        let example = summary.differences.first?.example.map { ", such as \($0)" } ?? ""
+        return FerryError(
+            .mandatoryValue,
+            "Objects of the new store break rules of version \(version): \(list)\(example). The store was not changed.",
+            remedy: "Give them values in the mapping models, leave them out, or relax the rules in the model.",
+            place: .init(entity: summary.differences.first?.entity),
             cause: VerificationDifferences(summary: summary))
     }
 
