@@ -88,6 +88,31 @@ struct JSONMappingFileTests {
     }
 
     @Test(
+        "An iteration can name the position of its elements, and an attribute what happens to a value that it cannot take"
+    )
+    func positionsAndInvalidValues() throws {
+        let folder = try MappingFolder()
+        try folder.write(
+            """
+            { "source": "A", "destination": "B", "entityMappings": [
+              { "source": "E", "destination": "F", "forEach": { "item": "$source.items", "position": "index" },
+                "attributes": { "a": { "value": "$index", "onInvalid": "null" }, "b": { "onInvalid": "skip" },
+                  "c": { "value": null, "onInvalid": "fail" }, "d": { "value": 3 } } },
+              { "name": "G", "source": "E", "destination": "F", "forEach": { "position": "$source.positions" } } ] }
+            """, to: "Step.json")
+        let model = try folder.load("Step.json")
+        let mapping = model.entityMappings[0]
+        #expect(mapping.iteration?.variable == "item" && mapping.iteration?.position == "index")
+        #expect(mapping.onInvalid == ["a": .null, "b": .skip, "c": .fail])
+        #expect(
+            mapping.attributes == [
+                "a": .value(.variable("index")), "b": .automatic, "c": .empty, "d": .value(.constant(.integer(3))),
+            ])
+        let other = model.entityMappings[1].iteration
+        #expect(other?.variable == "position" && other?.position == nil)
+    }
+
+    @Test(
         "A mistake is named with line and path",
         arguments: [
             (
@@ -170,6 +195,22 @@ struct JSONMappingFileTests {
             (
                 #""source": "E", "destination": "E", "forEach": { "a b": "$source.a" }"#,
                 #"Step.json:3: entityMappings[0].forEach.a b: "a b" cannot be the name of a variable."#
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": { "a": "$source.a", "position": "a" }"#,
+                #"Step.json:3: entityMappings[0].forEach.position: the name "a" is taken; choose another."#
+            ),
+            (
+                #""source": "E", "destination": "E", "forEach": { "a": "$source.a", "position": "$i" }"#,
+                #"Step.json:3: entityMappings[0].forEach.position: "$i" cannot be the name of a variable."#
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": { "a": { "value": "1", "onInvalid": "drop" } }"#,
+                "Step.json:3: entityMappings[0].attributes.a.onInvalid: expected \"null\", \"skip\" or \"fail\"."
+            ),
+            (
+                #""source": "E", "destination": "E", "attributes": { "a": {} }"#,
+                "Step.json:3: entityMappings[0].attributes.a: expected an expression in a string"
             ),
             (#""source": "E", "destination": "E", "onInvalid": "skip""#, "Step.json:3: entityMappings[0].onInvalid: "),
             (

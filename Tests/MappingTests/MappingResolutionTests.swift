@@ -92,7 +92,7 @@ struct MappingResolutionTests {
             [try mapping("Book", "Book", attributes: ["pages": value("nil")])], to: destination)
         #expect(resolution.problems.isEmpty)
         #expect(resolution.needsRowCheck.map(\.attribute) == ["isbn", "pages"])
-        #expect(resolution.needsRowCheck[0].problem.code == .mandatoryValue)
+        #expect(resolution.needsRowCheck[0].problem("", key: nil).code == .mandatoryValue)
     }
 
     // MARK: Names

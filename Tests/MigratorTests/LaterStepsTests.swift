@@ -22,7 +22,9 @@ struct LaterStepsTests {
         + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"heading\"/></uniquenessConstraint></uniquenessConstraints>"
 
     /// Makes three books, two with one title, one without: authors are found or created, titles become headings.
-    private func migrator(last: String, filter: String?, heading: String = "$source.title") throws -> (
+    private func migrator(
+        last: String, filter: String?, lastFilter: String? = nil, heading: String = "$source.title"
+    ) throws -> (
         migrator: Migrator, store: String, folder: TemporaryFolder
     ) {
         let folder = try TemporaryFolder()
@@ -44,7 +46,7 @@ struct LaterStepsTests {
         // Find-or-create keeps the steps from being composed.
         let second = """
             { "source": "V2", "destination": "V3", "entityMappings": [
-              { "name": "Books", "source": "Book", "destination": "Book" },
+              { "name": "Books", "source": "Book", "destination": "Book"\(lastFilter.map { ", \"where\": \"\($0)\"" } ?? "") },
               { "name": "Authors", "source": "Author", "destination": "Author", "unique": ["name"] } ] }
             """
         try first.write(toFile: folder.file("One.json"), atomically: true, encoding: .utf8)
@@ -105,9 +107,17 @@ struct LaterStepsTests {
         "A requirement that only the run can check stops the step at its start, and the store stays unchanged",
         arguments: asked)
     func during(last: String, code: FerryError.Code, words: String) throws {
-        let (migrator, store, folder) = try migrator(last: last, filter: "writer != 'nobody'")
+        // The authors are found only by the first step.
+        let author =
+            "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Author', 'TRUEPREDICATE'), "
+            + "$manager.sourceContext, NO).@count > 0"
+        let (migrator, store, folder) = try migrator(
+            last: last, filter: code == .notUnique ? "writer != 'nobody'" : nil,
+            lastFilter: code == .notUnique ? nil : author)
         let before = try DatabaseDump.text(store)
-        #expect(try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true).refusals.isEmpty)
+        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true)
+        #expect(plan.refusals.isEmpty)
+        #expect(plan.notChecked?.contains { $0.contains("Book.heading") } == (code == .mandatoryValue))
         let error = #expect(throws: FerryError.self) {
             try migrator.migrate(
                 Configuration.allowingLosses {
@@ -119,6 +129,17 @@ struct LaterStepsTests {
         #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
         #expect(try DatabaseDump.text(store) == before)
         withExtendedLifetime(folder) {}
+    }
+
+    @Test("A filter of an earlier step, or of the step, hides no empty value of a later step")
+    func filtered() throws {
+        for (filter, lastFilter) in [("writer != 'nobody'", nil), (nil, "heading != 'A'")] as [(String?, String?)] {
+            let (migrator, _, folder) = try migrator(last: Self.mandatory, filter: filter, lastFilter: lastFilter)
+            let refusal = try migrator.plan(Configuration { $0.target = "V3" }, checksRows: true).refusals.first
+            #expect(refusal?.code == .mandatoryValue && refusal?.place.primaryKey == 3)
+            #expect(refusal?.message.contains("mandatory in version V3 (step 2 of 2)") == true)
+            withExtendedLifetime(folder) {}
+        }
     }
 
     @Test("A value that one step puts in place of nil is counted in the store before the run", arguments: ["A", "C"])

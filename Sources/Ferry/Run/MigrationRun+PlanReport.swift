@@ -121,7 +121,9 @@ extension MigrationRun {
                     .map { "\(mapping.destination).\($0)" }
             }
         }
-        if let names = Self.list(merged) { list.append("values of \(names), of which one of several objects gives its own") }
+        if let names = Self.list(merged) {
+            list.append("values of \(names), of which one of several objects gives its own")
+        }
         if let names = Self.list(laterSteps(of: planned, store).untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
         }

@@ -2,8 +2,8 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
-internal import FerrySQLite
-internal import FerryStore
+package import FerrySQLite
+package import FerryStore
 
 /// Source objects with values that are too large for their chunk; both executors copy such rows in pieces.
 struct LargeRows: BoundRows {

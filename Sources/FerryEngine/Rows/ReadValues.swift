@@ -119,7 +119,9 @@ package struct ReadValues {
         return try connection.withMain(named: "source") {
             try connection.with(.length, longestValue) {
                 let sums = conditions.map { "ifnull(sum(CASE WHEN \($0.sql) THEN 1 ELSE 0 END), 0)" }
-                let rows = try first(of: "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection) {
+                let rows = try first(
+                    of: "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection
+                ) {
                     row in conditions.indices.map { row.integer($0) }
                 }
                 return try zip(conditions, rows ?? []).map { condition, rows in

@@ -148,7 +148,9 @@ extension ExpressionScope {
         default:
             FerryError(
                 .badExpression, "`\(path)` uses the unknown variable $\(name).",
-                remedy: NearNames.remedy(for: name, among: ["source"] + (iteration.map { [$0.variable, $0.position].compactMap { $0 } } ?? []), "$"))
+                remedy: NearNames.remedy(
+                    for: name,
+                    among: ["source"] + (iteration.map { [$0.variable, $0.position].compactMap { $0 } } ?? []), "$"))
         }
     }
 

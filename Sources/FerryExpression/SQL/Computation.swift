@@ -96,8 +96,9 @@ extension Computation {
         case .operation(_, let parts): parts.contains(where: \.mayFail)
         case .call("ferry_json_get", _): false
         case .call(let name, let parts):
-            parts.contains(where: \.mayFail) || !(parts.count == 1 && parts[0].fits(name))
-                && !(ScalarFunction.takingAll.contains(name) && parts.allSatisfy(\.hasOneType))
+            parts.contains(where: \.mayFail)
+                || !(parts.count == 1 && parts[0].fits(name))
+                    && !(ScalarFunction.takingAll.contains(name) && parts.allSatisfy(\.hasOneType))
         }
     }
 

@@ -82,7 +82,8 @@ package struct ExpressionTranslation {
         if let call = try policyCall(expression) { return Typed(call, .dynamic) }
         switch expression {
         case .constant(let constant): return Typed(.constant(constant), constant.type)
-        case .variable(scope.iteration?.position) where !scope.members.contains { .variable($0.variable ?? "") == expression }:
+        case .variable(scope.iteration?.position)
+        where !scope.members.contains { .variable($0.variable ?? "") == expression }:
             return Typed(.elementPosition, .integer64)
         case .evaluatedObject, .variable:
             if expression == .member, let member { return member }

@@ -157,13 +157,19 @@ package final class VerificationInPlace {
                 "Z_ENT = \(try context.destinationNumber(of: $0.mapping.destination)) AND \($0.column) IS NULL"
             }
             let rows = try TableTally.count(conditions, of: table.name, in: .all, context).dropFirst()
-            guard let (attribute, count) = zip(empty, rows).first(where: { $0.1 > 0 }) else { continue }
+            guard let place = rows.firstIndex(where: { $0 > 0 }) else { continue }
+            let (attribute, count) = (empty[place - rows.startIndex], rows[place])
             let entity = attribute.mapping.destination
+            let key = try context.connection.integer(
+                "SELECT min(Z_PK) FROM destination.\(table.name) WHERE \(conditions[place - rows.startIndex])")
             throw FerryError(
-                .mandatoryValue, "\(entity).\(attribute.attribute) is mandatory and would be empty in \(count) rows.",
+                .mandatoryValue,
+                "\(entity).\(attribute.attribute) is mandatory in version \(step.destination.name) and would be empty in "
+                    + "\(count.counting("row"))\(key.map { " (such as key \($0))" } ?? "").",
                 remedy: "Give it a default value in the model, or an expression in a mapping model.",
                 place: .init(
-                    entityMapping: attribute.mapping.name, entity: entity, property: attribute.attribute))
+                    entityMapping: attribute.mapping.name, entity: entity, property: attribute.attribute,
+                    primaryKey: key))
         }
     }
 

@@ -80,7 +80,10 @@ struct UnfitValuesTests {
     @Test(
         "A mandatory to-one relationship without an object is refused with an explicit mapping",
         arguments: [
-            ("{ \"source\": \"Owner\", \"destination\": \"Owner\" }, { \"source\": \"Item\", \"destination\": \"Item\" }", 2),
+            (
+                "{ \"source\": \"Owner\", \"destination\": \"Owner\" }, { \"source\": \"Item\", \"destination\": \"Item\" }",
+                2
+            ),
             (
                 "{ \"source\": \"Owner\", \"destination\": \"Owner\", \"where\": \"kind != 1\" }, { \"source\": \"Item\", \"destination\": \"Item\" }",
                 3
@@ -96,7 +99,8 @@ struct UnfitValuesTests {
         try versions(
             owner + RouteFolder.entity("Item", "n", old),
             owner
-                + RouteFolder.entity("Item", "n", old.replacingOccurrences(of: "optional=\"YES\" maxCount", with: "maxCount")))
+                + RouteFolder.entity(
+                    "Item", "n", old.replacingOccurrences(of: "optional=\"YES\" maxCount", with: "maxCount")))
         try app.execute(
             "UPDATE ZOWNER SET ZKIND = Z_PK; UPDATE ZITEM SET ZOWNER = CASE WHEN Z_PK > 2 THEN 1 + Z_PK % 9 END")
         try app.execute("UPDATE ZITEM SET ZOWNER = 2 WHERE ZOWNER = 1; UPDATE ZITEM SET ZOWNER = 1 WHERE Z_PK = 9")
