@@ -168,8 +168,9 @@ extension Preflight {
         let part = mapping.iteration == nil ? "`where`" : "`forEach` or `where`"
         return FerryError(
             .invalidValue,
-            "The \(part) of entity mapping \"\(mapping.name)\" fails on an object of \(mapping.source): \(error.message)",
-            remedy: error.remedy, place: .init(entityMapping: mapping.name, entity: mapping.destination))
+            "The \(part) of entity mapping \"\(mapping.name)\" fails. \(error.message)", remedy: error.remedy,
+            place: .init(
+                entityMapping: mapping.name, entity: mapping.destination, primaryKey: error.place.primaryKey))
     }
 }
 
@@ -207,7 +208,10 @@ extension ResolvedStep {
     func mayNotBeTaken(
         _ rule: ResolvedAttribute, by attribute: Attribute, in mapping: ResolvedEntityMapping
     ) -> Bool {
-        guard let expression = rule.expression, mapping.filter?.excludesInvalid(rule.name) != true else { return false }
+        guard let expression = rule.expression,
+            !expression.isStoredUnchanged(in: attribute, from: mapping.source, of: source.model),
+            mapping.filter?.excludesInvalid(rule.name) != true
+        else { return false }
         do throws(FerryError) {
             return try ExpressionTranslation(scope: mapping.expressionScope(in: source.model))
                 .value(expression, for: attribute).mayFail

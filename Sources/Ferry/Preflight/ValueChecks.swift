@@ -55,6 +55,8 @@ struct ValueChecks {
         guard let expression = rule.expression, mapping.unique.isEmpty || mapping.unique.contains(rule.name) else {
             return
         }
+        let asksForNil = emptiness && !attribute.isOptional
+        if !asksForNil, expression.isStoredUnchanged(in: attribute, from: mapping.source, of: layout.model) { return }
         let computation = try ExpressionTranslation(scope: mapping.expressionScope(in: layout.model))
             .value(expression, for: attribute)
         // External files are not read, and code is not called.
@@ -63,7 +65,7 @@ struct ValueChecks {
             try values.add(asked, of: computation)
             questions.append(Question(property: rule.name, problem: problem, source: expression.sourceKeys))
         }
-        if emptiness, !attribute.isOptional { try add(.empty, .empty, computation) }
+        if asksForNil { try add(.empty, .empty, computation) }
         guard validity else { return }
         if computation.mayFail { try add(.invalid, .invalid, computation) }
         if case .operation(.orNil, let operands) = computation, operands[0].mayFail {
@@ -87,6 +89,16 @@ struct ValueChecks {
     ) throws -> [(question: Question, count: ReadValues.Count)] {
         let counts = try values.counts(on: connection, longestValue: longestValue)
         return zip(questions, counts).filter { $0.1.rows > 0 }.map { ($0.0, $0.1) }
+    }
+}
+
+extension Expression {
+    /// Whether an attribute stores every value of the source attribute that is the expression; translating is slower.
+    func isStoredUnchanged(
+        in attribute: Attribute, from entity: String, of model: ManagedObjectModel
+    ) -> Bool {
+        guard let name = sourceKey, let old = model.attribute(name, of: entity) else { return false }
+        return old.type.isStoredUnchanged(as: attribute.type)
     }
 }
 

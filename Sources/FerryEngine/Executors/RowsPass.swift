@@ -186,7 +186,9 @@ final class RowsPass {
         if !hasPolicy {
             do {
                 let values = try MappingSQL(mapping, in: context.sql).computedValues()
-                let search = FailedRowSearch(values: values, connection: context.connection, options: context.options)
+                let search = FailedRowSearch(
+                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
+                    now: context.options.now)
                 error = error.at(try search.first(in: range))
             } catch {}  // The first failure is the one to report.
         }

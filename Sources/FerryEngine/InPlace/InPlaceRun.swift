@@ -125,7 +125,8 @@ package struct InPlaceRun {
         do {
             let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
             for values in try planned.program(leaving: nil).moves.computations {
-                let search = FailedRowSearch(values: values, connection: connection, options: options)
+                let search = FailedRowSearch(
+                    values: values, connection: connection, longestValue: options.wholeValueBytes, now: options.now)
                 if let row = try search.first() { return row }
             }
         } catch {}  // The first failure is the one to report.

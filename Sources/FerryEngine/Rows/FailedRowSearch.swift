@@ -16,11 +16,12 @@ struct FailedRowSearch {
 
     let values: ComputedValues
     let connection: Connection
-    let options: EngineOptions
+    let longestValue: Int
+    let now: Double
 
     /// The first object of a range on which a function fails; nil if none fails again.
     func first(in range: KeyRange = .all) throws -> Row? {
-        try connection.with(.length, options.wholeValueBytes) {
+        try connection.with(.length, longestValue) {
             let all = values.columns.map(\.sql)
             guard var range = try part(of: range, where: all) else { return nil }
             while range.high - range.low > 1 {
@@ -52,7 +53,7 @@ struct FailedRowSearch {
     private func fails(_ columns: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT \(columns.isEmpty ? "1" : columns.joined(separator: ", ")) FROM \(values.rows)")
-        try values.parameters.bind(to: statement, now: options.now)
+        try values.parameters.bind(to: statement, now: now)
         try statement.bind(range)
         do {
             while try statement.step() {}

@@ -120,7 +120,8 @@ package struct ReadValues {
             try connection.with(.length, longestValue) {
                 let sums = conditions.map { "ifnull(sum(CASE WHEN \($0.sql) THEN 1 ELSE 0 END), 0)" }
                 let rows = try first(
-                    of: "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection
+                    of: "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection,
+                    longestValue: longestValue
                 ) {
                     row in conditions.indices.map { row.integer($0) }
                 }
@@ -164,15 +165,25 @@ package struct ReadValues {
     }
 
     private func first<Result>(
-        of sql: String, on connection: Connection, _ read: (Statement) -> Result
+        of sql: String, on connection: Connection, longestValue: Int, _ read: (Statement) -> Result
     ) throws -> Result? {
         let statement = try prepare(sql, on: connection)
         do {
             return try statement.step() ? read(statement) : nil
         } catch {
-            if let failure = connection.takeFunctionError() as? FerryError { throw failure }
-            throw error
+            guard let failure = connection.takeFunctionError() as? FerryError else { throw error }
+            throw failure.at(try search(on: connection, longestValue).first())
         }
+    }
+
+    /// The search for the object on which a filter or an iteration fails.
+    private func search(on connection: Connection, _ longestValue: Int) -> FailedRowSearch {
+        FailedRowSearch(
+            values: ComputedValues(
+                entity: mapping.source, columns: [],
+                rows: "\(scope.from)\(scope.where) AND s.Z_PK > :low AND s.Z_PK <= :high",
+                parameters: scope.parameters),
+            connection: connection, longestValue: longestValue, now: now)
     }
 
     private func prepare(_ sql: String, on connection: Connection) throws -> Statement {

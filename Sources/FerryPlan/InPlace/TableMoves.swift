@@ -173,6 +173,10 @@ package struct ComputedValues: Sendable {
     /// FROM and WHERE, with `:low` and `:high`.
     package let rows: String
     package let parameters: Parameters
+
+    package init(entity: String, columns: [(property: String, sql: String)], rows: String, parameters: Parameters) {
+        (self.entity, self.columns, self.rows, self.parameters) = (entity, columns, rows, parameters)
+    }
 }
 
 extension ComputedValues {
