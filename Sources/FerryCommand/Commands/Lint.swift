@@ -49,9 +49,10 @@ struct Lint {
             Finding(level: .error, rule: "loss", place: $0.name, message: "\($0.name) is lost: \($0.because).")
         }
         let checks = plan.steps.flatMap(\.needsRowCheck).map { check in
-            Finding(
-                level: .note, rule: check.problem.code.name, place: "\(check.entity).\(check.attribute)",
-                message: check.problem.message)
+            let problem = check.problem("", key: nil)
+            return Finding(
+                level: .note, rule: problem.code.name, place: "\(check.entity).\(check.attribute)",
+                message: problem.message)
         }
         try self.init(source, destination, refusals + losses + checks)
     }
