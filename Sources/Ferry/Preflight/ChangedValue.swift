@@ -1,41 +1,62 @@
-internal import FerryExpression
 internal import FerryModel
 internal import FerrySQLite
 
-/// The SQL condition that a value is another one in a new attribute type.
+/// The SQL condition that a stored value is another one in a new attribute type.
+///
+/// A value that the new type does not take at all is not changed: preflight refuses it.
 enum ChangedValue {
     private static let function = "ferry_is_changed"
 
-    static func sql(_ value: String, from old: AttributeType, to new: AttributeType) -> String {
-        switch new {
+    static func sql(_ value: String, in type: AttributeType) -> String {
+        switch type {
         // Every value except zero becomes 1.
         case .boolean: "\(value) NOT IN (0, 1)"
-        default: old.conversion(to: new).map { "\(function)(\(value), \($0)(\(value)))" } ?? "1"
+        case .integer16, .integer32, .integer64: "\(function)(\(value), 'i')"
+        case .float: "\(function)(\(value), 'f')"
+        case .double, .decimal, .date: "\(function)(\(value), 'd')"
+        default: "1"
         }
     }
 
-    /// Registers the comparison: the conversion itself is the one that the rows will have.
     static func register(on connection: Connection) throws(DatabaseError) {
         try connection.register(function, arguments: 2, deterministic: true) { arguments, result in
-            let isEqual =
-                switch (arguments.storageClass(0), arguments.storageClass(1)) {
-                case (.null, _): true
-                case (.integer, .integer): arguments.integer(0) == arguments.integer(1)
-                case (.integer, .real): Int64(exactly: arguments.real(1)) == arguments.integer(0)
-                case (.real, .integer): Int64(exactly: arguments.real(0)) == arguments.integer(1)
-                case (.real, .real): arguments.real(0) == arguments.real(1)
-                case (.text, .integer): arguments.digits(0) == Digits(String(arguments.integer(1)))
-                case (.text, .real): arguments.digits(0) == Digits("\(arguments.real(1))")
-                default: false
-                }
-            result.set(isEqual ? 0 as Int64 : 1)
+            let form = arguments.withBytes(1) { $0.first }
+            let isChanged: Bool
+            switch arguments.storageClass(0) {
+            case .integer: isChanged = isRounded(arguments.integer(0), in: form)
+            case .real: isChanged = isRounded(arguments.real(0), in: form)
+            case .text:
+                let text = arguments.withBytes(0) { String(decoding: $0, as: UTF8.self) }
+                guard let number = Double(text.trimmed), number.isFinite else { return result.set(0 as Int64) }
+                isChanged = isRounded(number, in: form) || Digits(text.trimmed) != Digits("\(number)")
+            default: isChanged = false
+            }
+            result.set(isChanged ? 1 as Int64 : 0)
+        }
+    }
+
+    private static func isRounded(_ integer: Int64, in form: UInt8?) -> Bool {
+        switch form {
+        case UInt8(ascii: "i"): false
+        case UInt8(ascii: "f"): Int64(exactly: Float(integer)) != integer
+        default: Int64(exactly: Double(integer)) != integer
+        }
+    }
+
+    private static func isRounded(_ real: Double, in form: UInt8?) -> Bool {
+        switch form {
+        case UInt8(ascii: "i"): real.rounded(.towardZero) != real
+        case UInt8(ascii: "f"): Double(Float(real)) != real
+        default: false
         }
     }
 }
 
-extension FunctionArguments {
-    fileprivate func digits(_ index: Int) -> Digits? {
-        withBytes(index) { Digits(String(decoding: $0, as: UTF8.self)) }
+extension String {
+    fileprivate var trimmed: Substring {
+        var rest = drop(while: \.isWhitespace)
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return rest
     }
 }
 
@@ -46,9 +67,8 @@ private struct Digits: Equatable {
     private var exponent = 0
 
     /// Nil for a text that is no number, or has zeros in front, which a number does not keep.
-    init?(_ text: String) {
-        var rest = Substring(text.trimmingPrefix { $0.isWhitespace })
-        while rest.last?.isWhitespace == true { rest.removeLast() }
+    init?(_ text: some StringProtocol) {
+        var rest = Substring(text)
         if let sign = rest.first, sign == "-" || sign == "+" {
             isNegative = sign == "-"
             rest.removeFirst()

@@ -138,10 +138,10 @@ struct LossCounter {
             return most
         }
         var value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
-        if case .narrowed(let old, let new) = loss.cause {
+        if case .narrowed(_, let new) = loss.cause {
             guard let column = place.ownColumn else { return most }
             try ChangedValue.register(on: connection)
-            value += " AND \(ChangedValue.sql("o.\(column)", from: old, to: new))"
+            value += " AND \(ChangedValue.sql("o.\(column)", in: new))"
         }
         do {
             var objects = ReadObjects(in: layout, now: now)

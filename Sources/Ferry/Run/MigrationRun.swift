@@ -222,7 +222,8 @@ final class MigrationRun {
         {
             refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
         }
-        try Self.refuse(refusals)
+        // Losses are refused after the scans, with what these find.
+        if known != nil || refusals.contains(where: { $0.code != .lossRefused }) { try Self.refuse(refusals) }
         if let earlier, earlier.isUnfinishedInPlace {
             known = try continued(earlier, planned.plan, sourceGuard)
         }
@@ -301,7 +302,10 @@ final class MigrationRun {
         _ store: OpenedStore, _ planned: Planned, _ folder: inout RunFolder?
     ) throws -> Findings {
         let plan = planned.plan
-        guard var preflight = Preflight(planned, store, configuration) else { return Findings() }
+        guard var preflight = Preflight(planned, store, configuration) else {
+            try Self.refuse(plan.refusals)
+            return Findings()
+        }
         if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
         try preflight.check()
         var findings = preflight.findings
@@ -332,7 +336,9 @@ final class MigrationRun {
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         let refusals = try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
-        try Self.refuse(lossesLast(refusals, preflight.losses))
+        // A resumed run does not ask again.
+        let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
+        try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.losses))
         return findings
     }
 

@@ -112,11 +112,6 @@ extension AttributeType {
     package func isStoredUnchanged(as other: AttributeType) -> Bool {
         Conversion(from: .attribute(self), to: other) == .unchanged
     }
-
-    /// The function that converts a stored value to another type; nil if the value stays as it is, or cannot be converted.
-    package func conversion(to other: AttributeType) -> String? {
-        if case .function(let name) = Conversion(from: .attribute(self), to: other) { name } else { nil }
-    }
 }
 
 extension Conversion {

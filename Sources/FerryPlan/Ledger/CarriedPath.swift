@@ -33,7 +33,9 @@ extension Expression {
             return value.carriedPaths(ofObjects: isCollection).map { $0.where(condition) }
                 + other.carriedPaths(ofObjects: isCollection).map { $0.where(.not(condition)) }
         case .predefined("noindex:", let operands): return operands[0].carriedPaths(ofObjects: isCollection)
-        case .predefined("castObject:toType:", let operands): return operands[0].carriedPaths()
+        // A value that `onInvalid` leaves empty is counted with those that the attribute does not take.
+        case .predefined("castObject:toType:", let operands), .predefined(Self.validSelector, let operands):
+            return operands[0].carriedPaths()
         case .predefined(SetOperator.union.rawValue, let operands):
             return isCollection ? operands.flatMap { $0.carriedPaths(ofObjects: true) } : []
         case .predefined(let selector, let operands):
@@ -110,10 +112,11 @@ extension Predicate.Comparison {
 }
 
 extension Expression {
-    /// Whether a key path in the expression has a key.
-    func names(_ key: String) -> Bool {
+    /// Whether a key path in the expression has a key, `alone` or behind a relationship or an element.
+    func names(_ key: String, alone: Bool) -> Bool {
         contains { part in
-            if case .keyPath(_, let steps) = part { steps.contains(.key(key)) } else { false }
+            guard case .keyPath(let base, let steps) = part, steps.contains(.key(key)) else { return false }
+            return alone || steps.first != .key(key) || (base != .evaluatedObject && base != .variable("source"))
         }
     }
 }

@@ -109,7 +109,7 @@ struct Ledger {
             cause = .leftToPolicy(policy)
         } else if !step.mappingModels.allSatisfy(\.isInferred) {
             if let name {
-                let readers = step.readers(of: name)
+                let readers = step.readers(of: name, Set(now.map(\.entity)))
                 let isKnown = now.contains { property in
                     step.entityMappings.contains { mapping in
                         mapping.source == property.entity
@@ -237,14 +237,15 @@ extension ManagedObjectModel {
 }
 
 extension ResolvedStep {
-    /// The entity mappings with an expression, a condition or elements that name a property.
-    fileprivate func readers(of property: String) -> [String] {
+    /// The entity mappings with an expression, a condition or elements that name a property of their own objects, or of
+    /// objects at the end of a path.
+    fileprivate func readers(of property: String, _ entities: Set<String>) -> [String] {
         let key = property.split(separator: ".").first.map(String.init) ?? property
         return entityMappings.filter { mapping in
             let expressions =
                 mapping.attributes.compactMap(\.expression) + mapping.relationships.map(\.from)
                 + (mapping.iteration.map { [$0.elements] } ?? []) + (mapping.filter?.parts ?? [])
-            return expressions.contains { $0.names(key) }
+            return expressions.contains { $0.names(key, alone: entities.contains(mapping.source)) }
         }.map(\.name)
     }
 }
