@@ -122,7 +122,13 @@ package struct Planner: Sendable {
                     FerryWarning(.indexLeftOut, $0.sentence, about: .init(entity: $0.entity, object: $0.name))
                 }
             if plan.refusals.isEmpty {
+                let count = plan.steps.count
                 plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
+                if plan.steps.count < count {
+                    plan.losses.countWithFirstPass(
+                        Ledger(plan.steps.map(\.resolved), versions: plan.steps.map(\.resolved.destination.name))
+                            .losses(of: rows, areEstimated: areRowsEstimated))
+                }
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)

@@ -48,7 +48,7 @@ struct ChainCommandTests {
         #expect(!decoded.links.isEmpty && decoded.links.allSatisfy { !$0.reason.isEmpty })
         #expect(decoded.steps.allSatisfy { !$0.reason.isEmpty } && !decoded.notes.isEmpty)
         let losses = decoded.losses.map { "\($0.entity).\($0.property) \($0.values.map(String.init) ?? "?")" }
-        #expect(losses == ["Book.shelf 20", "Book.fileURL ?"])
+        #expect(losses == ["Book.shelf 20", "Book.fileURL 20"])
     }
 
     @Test(

@@ -43,7 +43,7 @@ struct LossCounter {
     /// The losses that some row has, or may have, with their counts.
     func counted(_ losses: [ChainLoss], _ effort: Effort) throws -> [ChainLoss] {
         let merges = losses.contains { loss in
-            loss.merging != nil && loss.step == 1 && (effort != .little || rowsToRead(loss) <= Self.fewRows)
+            loss.merging != nil && loss.pass == 1 && (effort != .little || rowsToRead(loss) <= Self.fewRows)
         }
         let known = merges ? try countingMerged(losses) : losses
         return try known.compactMap { loss in
@@ -61,7 +61,7 @@ struct LossCounter {
         let most = ChainLoss.Count.atMost(all.number)
         switch loss.cause {
         case .removed, .noEntityMapping, .removedByMapping, .notCarried: return all
-        case _ where loss.step > 1: return most
+        case _ where loss.pass > 1: return most
         case .overruled, .unordered, .orderedAnew: return all
         case .relatedToOne(let isExact):
             guard let key = place.key, reads(loss, effort) else { return most }
@@ -71,7 +71,7 @@ struct LossCounter {
             return isExact || count == 0 ? .exactly(count) : most
         case .filtered, .carriedInPart, .narrowed, .contested:
             return try countOfSomeObjects(loss, place, effort, most)
-        case .leftToPolicy, .merged, .shared, .damaged, .history, .inTheWay: return most
+        case .leftToPolicy, .merged, .shared, .damaged, .unfit, .history, .inTheWay: return most
         }
     }
 
@@ -82,7 +82,7 @@ struct LossCounter {
             // Objects with several related objects, which therefore have an order.
             let orders = "SELECT 1 FROM \(place.table) WHERE \(place.condition) GROUP BY \(key) HAVING count(*) > 1"
             let count = try number("SELECT count(*) FROM (\(orders))", place)
-            return loss.step == 1 || count == 0 ? .exactly(count) : .atMost(count)
+            return loss.pass == 1 || count == 0 ? .exactly(count) : .atMost(count)
         }
         if let counted = countedByWalk(place) { return .exactly(counted) }
         // The rows of entities do not bound the links that other tables hold.
@@ -138,7 +138,7 @@ struct LossCounter {
             return most
         }
         var value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
-        if case .narrowed(_, let new) = loss.cause {
+        if case .narrowed(let new) = loss.cause {
             guard let column = place.ownColumn else { return most }
             try ChangedValue.register(on: connection)
             value += " AND \(ChangedValue.sql("o.\(column)", in: new))"

@@ -11,7 +11,7 @@ extension LossCounter {
     func countingMerged(_ losses: [ChainLoss]) throws -> [ChainLoss] {
         var losses = losses
         var attributes: [MergedObjects: [(loss: Int, column: String)]] = [:]
-        for (index, loss) in losses.enumerated() where loss.step == 1 && loss.merging != nil {
+        for (index, loss) in losses.enumerated() where loss.pass == 1 && loss.merging != nil {
             guard let objects = MergedObjects(loss, in: layout), let property = loss.property else { continue }
             if let column = layout.column(of: property, in: loss.entity) {
                 attributes[objects, default: []].append((index, Connection.quoted(column.name)))

@@ -91,10 +91,14 @@ struct Preflight {
 
     /// Notes rows, or values of a property, that are left out; `rows` is nil if they cannot be counted.
     mutating func noteLoss(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
+        noteLoss(entity, property, rows: rows, .damaged(what))
+    }
+
+    mutating func noteLoss(_ entity: String, _ property: String?, rows: Int64?, _ cause: ChainLoss.Cause) {
         losses.append(
             ChainLoss(
                 entity: entity, property: property, entities: [entity],
-                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: .damaged(what),
+                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause,
                 count: rows.map { .exactly($0) } ?? .atMost(planned.rows[entity] ?? 0)))
     }
 

@@ -160,7 +160,7 @@ extension Preflight {
         let type = step.resolved.destination.model.attribute(attribute, of: mapping.destination)?.type.sourceName
         noteLoss(
             mapping.source, step.sourceAttribute(of: attribute, in: mapping), rows: rows,
-            because: "not a value of \(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")")
+            .unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")"))
     }
 
     /// The refusal of a filter or an iteration that fails.

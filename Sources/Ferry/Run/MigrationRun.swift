@@ -334,11 +334,11 @@ final class MigrationRun {
                         + "either; only verification detects this, and it is turned off.",
                     about: .init(path: place.store)))
         }
-        for warning in findings.warnings { relay.send(.warning(warning)) }
         let refusals = try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
         // A resumed run does not ask again.
         let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
         try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.losses))
+        for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }
 

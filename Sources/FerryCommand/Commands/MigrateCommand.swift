@@ -104,6 +104,8 @@ struct StoreMigration {
         input = try MigrationInput(arguments)
         progress = try ProgressForm(arguments)
         configuration = input.configuration
+        let isOnlyShown = arguments.has("--dry-run") || arguments.has("--rehearse")
+        if !isOnlyShown, !arguments.has("--accept-loss") { configuration.losses = .refuse }
         configuration.output = arguments.value("--output")?.fileURL
         configuration.chunkSize =
             try arguments.value("--chunk-size", "a number of rows (1 or more), or auto") { text in

@@ -40,8 +40,8 @@ struct MigrationInput {
         .repeated(
             "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
-            "--accept-loss", "Accept every loss. Without it, any loss that --lose does not name is refused."),
-        .flag("--refuse-loss", "Refuse any loss that --lose does not name. This is always so, unless --accept-loss is given."),
+            "--accept-loss", "Accept every loss. Without it, migrate and plan --check refuse any loss that --lose does not name."),
+        .flag("--refuse-loss", "Refuse any loss that --lose does not name, as migrate and plan --check always do without --accept-loss."),
         .value(
             "--chain", "FILE",
             "File with the versions to migrate through, in order: one name per line, or a JSON array."),
@@ -90,6 +90,8 @@ struct MigrationInput {
         configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
+        // What only shows a migration tells its losses, and refuses none.
+        configuration.losses = arguments.has("--refuse-loss") ? .refuse : .allow
         if arguments.has("--accept-loss") { configuration.losses = .allow }
         configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")

@@ -26,10 +26,12 @@ struct PlanCommand: PolicyCommand {
             return try ReportFile(from: arguments).written(PlanRendering.title, of: input.store.filePath) {
                 let migrator = try input.migrator(policies)
                 var configuration = input.configuration
+                // A check answers as the migration will.
+                if arguments.has("--check"), !arguments.has("--accept-loss") { configuration.losses = .refuse }
                 configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
                 let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 var rendering = PlanRendering(plan, arguments)
-                if arguments.has("--sql"), plan.refusals.isEmpty {
+                if arguments.has("--sql"), plan.refusals.allSatisfy({ $0.code == .lossRefused }) {
                     let statements = StatementRendering(steps: try migrator.statements(input.configuration))
                     rendering.details.statements = statements.steps
                     rendering.printsStatements = true

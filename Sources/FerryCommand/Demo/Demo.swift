@@ -186,7 +186,7 @@ struct Demo {
     /// Fifty chunks for the books, so that the migration can be killed half way.
     private var migrateWords: [String] {
         ["migrate", folder.store] + sources + [
-            "--lose", "Book.shelf", "--chunk-size", String(max(20, library.books / 50)),
+            "--lose", "Book.shelf", "--lose", "Book.fileURL", "--chunk-size", String(max(20, library.books / 50)),
         ]
     }
 

@@ -50,8 +50,7 @@ struct AttributeLosses {
     private func narrowed(_ property: StoredProperty) -> ChainLoss? {
         guard let found = carriers.all[property] else { return nil }
         let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
-        guard let first = narrow.first, let name = property.property,
-            let old = model.attribute(name, of: property.entity)?.type,
+        guard let first = narrow.first,
             let new = step.destination.model.attribute(
                 first.destination.property ?? "", of: first.destination.entity)?.type
         else { return nil }
@@ -64,7 +63,7 @@ struct AttributeLosses {
         guard
             !keep.contains(where: { isPart || ($0.reading.mapping.readsEveryObject && $0.reading.conditions.isEmpty) })
         else { return nil }
-        var loss = loss(property, .narrowed(from: old, to: new))
+        var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
         return loss

@@ -21,7 +21,7 @@ package struct ChainLoss: Sendable {
         /// Only these entity mappings carry the property, and not from every object.
         case carriedInPart(by: [String])
         /// The new type does not hold every value of the old one.
-        case narrowed(from: AttributeType, to: AttributeType)
+        case narrowed(to: AttributeType)
         /// Objects with equal values become one, which keeps the first values.
         case merged(Merging)
         /// The new relationship keeps one of several links; `isExact` if only links beyond the first are lost.
@@ -38,6 +38,8 @@ package struct ChainLoss: Sendable {
         case orderedAnew
         /// The damaged object or link is left out at the caller's request; the value describes the damage.
         case damaged(String)
+        /// The attribute cannot take the value, and `onInvalid` leaves it empty; the value names the attribute and its type.
+        case unfit(String)
         /// The parts of persistent history that number the properties of the named entity, which are others now.
         case history(String)
         /// The new table or column has the name of one with rows, which no model explains; the value is that name.
@@ -81,6 +83,8 @@ package struct ChainLoss: Sendable {
     package var version: String
     /// The place of the losing step in the chain, from 1.
     package var step: Int
+    /// The place of the pass over the rows with that step: composed steps share one.
+    package var pass: Int
     package var cause: Cause
     package var count: Count
     package var objects = Objects()
@@ -94,6 +98,7 @@ package struct ChainLoss: Sendable {
         self.entities = entities
         self.version = version
         self.step = step
+        pass = step
         self.cause = cause
         self.count = count
     }
@@ -130,7 +135,7 @@ package struct ChainLoss: Sendable {
         case .filtered: return "some objects do not meet the filters of the entity mappings to \(version)"
         case .carriedInPart(let mappings):
             return "only \(mappings.words) carr\(mappings.count == 1 ? "ies" : "y") it, and not from every object"
-        case .narrowed(let old, let new): return "\(version) stores \(old) as \(new)"
+        case .narrowed(let type): return "\(version) stores it as \(type)"
         case .merged(let merging):
             return "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps "
                 + merging.kept
@@ -143,6 +148,7 @@ package struct ChainLoss: Sendable {
         case .unordered: return "\(version) does not order it"
         case .orderedAnew: return "the entity mappings to \(version) recreate its order"
         case .damaged(let what): return "damage: \(what)"
+        case .unfit(let attribute): return "not a value of \(attribute)"
         case .history(let entity):
             return "the history numbers the properties of \(entity), which differ in \(version), in an unknown order"
         case .inTheWay(let name): return "\(name) is left over from another migration, and is empty in \(version)"

@@ -230,6 +230,24 @@ struct Ledger {
     }
 }
 
+extension [ChainLoss] {
+    /// Lets the store's rows count the losses of later steps that the first pass over them makes.
+    mutating func countWithFirstPass(_ passes: [ChainLoss]) {
+        for index in indices where self[index].step > 1 {
+            let loss = self[index]
+            guard
+                let counted = passes.first(where: {
+                    $0.step == 1 && $0.name == loss.name && $0.isOfOrder == loss.isOfOrder
+                })
+            else { continue }
+            self[index].cause = counted.cause
+            self[index].entities = counted.entities
+            self[index].objects = counted.objects
+            self[index].pass = 1
+        }
+    }
+}
+
 extension ManagedObjectModel {
     fileprivate func hasProperty(_ name: String, of entity: String) -> Bool {
         attribute(name, of: entity) != nil || relationship(name, of: entity) != nil

@@ -27,7 +27,7 @@ struct LinkLosses {
         let replaced = overruled() + (isInferred || step.hasPolicies ? [] : contested())
         // A relationship that loses all links is not reported for the links beyond the first, too.
         let narrowed = toOne().filter { loss in !replaced.contains { $0.name == loss.name } }
-        return replaced + narrowed + (isInferred ? [] : carriedInPart() + merged() + shared())
+        return replaced + narrowed + (isInferred ? [] : carriedInPart() + merged() + shared(except: replaced))
     }
 
     private func loss(_ entity: String, _ name: String, of entities: [String], _ cause: ChainLoss.Cause) -> ChainLoss {
@@ -171,7 +171,9 @@ struct LinkLosses {
     }
 
     /// Several relationships of the source whose links go into one that keeps one link of an object.
-    private func shared() -> [ChainLoss] {
+    ///
+    /// Of those that two rules of one relationship contest it is known which link goes.
+    private func shared(except contested: [ChainLoss]) -> [ChainLoss] {
         var places: [PropertyKey: [(side: Set<PropertyKey>, property: StoredProperty)]] = [:]
         for (property, found) in carriers.all.inOrder(by: { codeUnitOrder($0.key.name, $1.key.name) }) {
             guard let name = property.property, let link = old.relationship(name, of: property.entity),
@@ -193,6 +195,7 @@ struct LinkLosses {
         }
         return places.inOrder { $0.key.title < $1.key.title }.flatMap { _, links in
             Set(links.map(\.side)).count < 2
+                || links.contains { link in contested.contains { $0.name == link.property.name } }
                 ? []
                 : links.map { link in
                     let others = links.filter { $0.side != link.side }.map(\.property.name).distinct

@@ -125,8 +125,8 @@ struct MergedValuesTests {
         try write(", \"where\": \"code != nil\"")
         let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json"]
         let planned = try app.run(["plan"] + words + ["--check"])
-        #expect(planned.output.contains("User.name, ? values"), "\(planned.output)")
-        let done = try app.run(["migrate"] + words + ["--json"])
+        #expect(planned.output.contains("User.name, ≤ "), "\(planned.output)")
+        let done = try app.run(["migrate"] + words + ["--json", "--accept-loss"])
         #expect(done.exitCode == 0 && done.output.contains("\"losses\": []"), "\(done)")
     }
 

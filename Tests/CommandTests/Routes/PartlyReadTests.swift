@@ -47,10 +47,10 @@ struct PartlyReadTests {
     @Test(
         "A value that only a mapping with a filter reads is lost where the filter leaves the object out",
         arguments: [
-            (#""where": "pages > 2", "#, ["Book.author 2 only Writers reads it, and not from every object"]),
+            (#""where": "pages > 2", "#, ["Book.author 2 only Writers carries it, and not from every object"]),
             (
                 #""where": "pages > 2 AND author != nil", "#,
-                ["Book.author 2 only Writers reads it, and not from every object"]
+                ["Book.author 2 only Writers carries it, and not from every object"]
             ),
             // What these leave out has no author.
             (#""where": "author != nil", "#, []), (#""where": "NOT author = nil OR pages > 2", "#, []),
@@ -85,7 +85,7 @@ struct PartlyReadTests {
         #expect(
             try losses() == [
                 "Book 1 some objects do not meet the filters of the entity mappings to App 2",
-                "Book.author 1 only Writers reads it, and not from every object",
+                "Book.author 1 only Writers carries it, and not from every object",
             ])
     }
 
@@ -107,8 +107,8 @@ struct PartlyReadTests {
         let told = try losses().filter { !$0.contains("users") && !$0.contains("books") }
         #expect(
             told == [
-                "Book.file 2 only Files reads it, and not from every object",
-                "User.mail 2 only Files reads it, and not from every object",
+                "Book.file 2 only Files carries it, and not from every object",
+                "User.mail 2 only Files carries it, and not from every object",
             ])
     }
 
@@ -125,7 +125,7 @@ struct PartlyReadTests {
             { "source": "User", "destination": "User" }
             """)
         try app.execute("UPDATE ZUSER SET ZMAIL = 'm'; UPDATE ZBOOK SET ZOWNER = 1 + Z_PK % 3")
-        #expect(try losses() == ["User.mail 1 only BookToBook reads it, and not from every object"])
+        #expect(try losses() == ["User.mail 1 only BookToBook carries it, and not from every object"])
     }
 
     @Test("A later rule of the inverse takes the objects of an earlier rule, and the plan counts these links")

@@ -183,7 +183,7 @@ struct RouteTests {
         }
         #expect(
             told == [
-                "Book.note 4 no entity mapping to App 2 reads it", "Old. 4 no entity mapping to App 2 maps Old",
+                "Book.note 4 no entity mapping to App 2 carries it", "Old. 4 no entity mapping to App 2 maps Old",
                 "Book. 1 some objects do not meet the filters of the entity mappings to App 2",
                 "Book.price 1 App 2 stores it as integer32",
             ])

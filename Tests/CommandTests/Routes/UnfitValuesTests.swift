@@ -74,7 +74,7 @@ struct UnfitValuesTests {
         try parts("$part.n == 1 OR $part.name != nil")
         try expectRefusal("Part.name is mandatory in version v2", "5 elements of Item (keys 1, 3, 5, …)")
         try parts("$part.name != nil")
-        #expect(try app.run(["migrate"] + Self.words).exitCode == 0)
+        #expect(try app.run(["migrate"] + Self.words + ["--accept-loss"]).exitCode == 0)
     }
 
     @Test(
@@ -165,7 +165,7 @@ struct UnfitValuesTests {
               "attributes": { "n": { "value": "$source.n", "onInvalid": "skip" } } }
             """)
         let planned = try app.run(["plan"] + Self.words + ["--check"])
-        #expect(planned.exitCode == 0 && !planned.output.contains("Not checked"), "\(planned)")
+        #expect(planned.exitCode == 2 && !planned.output.contains("Not checked"), "\(planned)")
         let done = try app.run(["migrate"] + Self.words + ["--accept-loss"])
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(*) FROM ZITEM") == 8)

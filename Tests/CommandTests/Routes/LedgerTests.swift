@@ -1,0 +1,217 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Reading is not carrying: each kind of property, by what the new version and its mapping do with it.
+@Suite("The ledger of losses")
+struct LedgerTests {
+    private let app: RouteFolder
+    private let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
+
+    init() throws { app = try RouteFolder() }
+
+    private func prepare(_ versions: [String], _ mapping: String? = nil, sql: String) throws -> [String] {
+        for (index, version) in versions.enumerated() { try app.model("App", "App \(index + 1)", version) }
+        try app.current("App", "App \(versions.count)")
+        try app.generate("App", "App 1")
+        try app.execute(sql)
+        guard let mapping else { return words }
+        try app.write(
+            #"{ "source": "App 1", "destination": "App 2", "entityMappings": [\#(mapping)] }"#, to: "Maps/One.json")
+        return words + ["--mappings", "Maps"]
+    }
+
+    /// The losses of a checked plan (`Book.note 3`, `Book.note <4` for at most 4), which exits as the migration does; what is
+    /// lost must be named, and no more is lost then than was told.
+    private func losses(_ words: [String]) throws -> [String] {
+        struct Plan: Decodable {
+            struct Loss: Decodable {
+                var entity: String
+                var property: String?
+                var rows: Int64
+                var atMost: Bool?
+            }
+            var losses: [Loss]
+        }
+        let plan = try app.run(["plan"] + words + ["--check", "--json"])
+        let losses = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses
+        #expect(plan.exitCode == (losses.isEmpty ? 0 : 2), "\(plan)")
+        let names = losses.map { $0.entity + ($0.property.map { "." + $0 } ?? "") }
+        if !losses.isEmpty { #expect(try app.run(["migrate"] + words).exitCode == 2) }
+        let done = try app.run(["migrate"] + words + names.flatMap { ["--lose", $0] })
+        #expect(done.exitCode == 0, "\(done)")
+        return zip(names, losses).map { name, loss in "\(name) \(loss.atMost == true ? "<" : "")\(loss.rows)" }
+    }
+
+    // MARK: Attributes
+
+    @Test(
+        "A value is carried by its path, transformed by a listed function, and else lost",
+        arguments: [
+            ("$source.note", []), ("uppercase:($source.note)", []), ("$source.note.uppercaseString", []),
+            ("join:with:({$source.note, $source.title}, ' ')", []), ("ifnil:then:($source.note, 'none')", []),
+            ("ifnil:then:($source.title, $source.note)", ["Book.note 3"]),
+            ("TERNARY($source.pages > 2, $source.note, nil)", ["Book.note 2"]),
+            ("TERNARY($source.pages > 2, $source.note, uppercase:($source.note))", []),
+            ("TERNARY($source.note != nil, 'y', 'n')", ["Book.note 4"]),
+            ("TERNARY($source.note == 'a', 'y', 'n')", ["Book.note 4"]),
+            ("split:by:at:($source.note, ' ', 0)", ["Book.note 4"]),
+            ("FUNCTION($source.note, 'substringToIndex:', 1)", ["Book.note 4"]),
+            ("'none'", ["Book.note 4"]),
+        ])
+    func attribute(value: String, told: [String]) throws {
+        let all = try prepare(
+            [
+                RouteFolder.entity("Book", "title", "note", "pages:Integer 32"),
+                RouteFolder.entity("Book", "title", "text", "pages:Integer 32"),
+            ], #"{ "source": "Book", "destination": "Book", "attributes": { "text": "\#(value)" } }"#,
+            sql: "UPDATE ZBOOK SET ZNOTE = 'n o', ZPAGES = Z_PK, ZTITLE = CASE WHEN Z_PK > 1 THEN 't' END")
+        #expect(try losses(all) == told)
+    }
+
+    @Test(
+        "A number that lives on as a length or a count does not carry its text or its links",
+        arguments: [
+            ("note", "$source.note.length", "Book.note 4"), ("tags", "$source.tags.@count", "Book.tags 2"),
+        ])
+    func reduced(property: String, value: String, told: String) throws {
+        let all = try prepare(
+            [
+                RouteFolder.entity("Book", "note", RouteFolder.link("tags", "Tag", "book"))
+                    + RouteFolder.entity("Tag", RouteFolder.link("book", "Book", "tags", toMany: false)),
+                RouteFolder.entity("Book", property == "note" ? "x" : "note", "number:Integer 32")
+                    + RouteFolder.entity("Tag"),
+            ],
+            #"{ "source": "Book", "destination": "Book", "attributes": { "number": "\#(value)" } }, { "source": "Tag", "destination": "Tag" }"#,
+            sql: "UPDATE ZBOOK SET ZNOTE = 'n'; UPDATE ZTAG SET ZBOOK = CASE WHEN Z_PK < 3 THEN 1 END")
+        #expect(try losses(all).contains(told))
+    }
+
+    @Test(
+        "Digits and zeros that the new type does not hold are counted, value by value",
+        arguments: [
+            ("Integer 64", "Decimal", "9007199254740993", 1), ("Integer 64", "Decimal", "9007199254740992", 0),
+            ("Integer 64", "Double", "9007199254740993", 1), ("Integer 32", "Float", "16777217", 1),
+            ("Double", "Float", "0.1", 1), ("Double", "Float", "0.5", 0), ("Double", "Integer 32", "1.5", 1),
+            ("String", "Decimal", "'12345678901234567890.12'", 1), ("String", "Double", "'12.50'", 0),
+            ("String", "Integer 32", "'007'", 1), ("String", "Integer 32", "'7'", 0),
+            ("Integer 16", "Decimal", "7", 0), ("Integer 64", "String", "9007199254740993", 0),
+        ])
+    func pair(old: String, new: String, value: String, lost: Int) throws {
+        let all = try prepare(
+            [RouteFolder.entity("Book", "v:\(old)"), RouteFolder.entity("Book", "v:\(new)")],
+            #"{ "source": "Book", "destination": "Book" }"#,
+            sql: "UPDATE ZBOOK SET ZV = CASE WHEN Z_PK = 1 THEN \(value) END")
+        #expect(try losses(all) == (lost == 0 ? [] : ["Book.v \(lost)"]))
+    }
+
+    // MARK: Links
+
+    private static func shelves(_ more: String = "", shelf: String = "books") -> String {
+        RouteFolder.entity(
+            "Book", "title", "pages:Integer 32", RouteFolder.link("shelf", "Shelf", shelf, toMany: false))
+            + "<entity name=\"Shelf\"><attribute name=\"name\" optional=\"YES\" attributeType=\"String\"/>"
+            + RouteFolder.link(shelf, "Book", "shelf") + more + "</entity>"
+    }
+
+    @Test(
+        "Links are carried by their relationship or its inverse; a choice of members loses the others",
+        arguments: [
+            ("$source.books", []),
+            ("SUBQUERY($source.books, $b, $b.pages > 2)", ["Book.shelf 4"]),
+            (
+                "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Book', 'pages > 2'), $manager.sourceContext, NO)",
+                ["Book.shelf 4"]
+            ),
+        ])
+    func links(from: String, told: [String]) throws {
+        let all = try prepare(
+            [Self.shelves(), Self.shelves()],
+            """
+            { "name": "B", "source": "Book", "destination": "Book", "automatic": false, "attributes": { "title": "$source.title",
+              "pages": "$source.pages" } },
+            { "source": "Shelf", "destination": "Shelf", "automatic": false, "attributes": { "name": "$source.name" },
+              "relationships": { "books": { "mapping": "B", "from": "\(from)" } } }
+            """, sql: "UPDATE ZBOOK SET ZSHELF = 1, ZPAGES = Z_PK")
+        #expect(Set(try losses(all).map { $0.replacing("Shelf.books", with: "Book.shelf") }) == Set(told))
+    }
+
+    @Test("Two relationships in one place: a to-many keeps the links of both, a to-one those of one")
+    func shared() throws {
+        func version(_ isToMany: Bool?) -> String {
+            guard let isToMany else {
+                return RouteFolder.entity(
+                    "Book", RouteFolder.link("writer", "Person", "written", toMany: false),
+                    RouteFolder.link("editor", "Person", "edited", toMany: false))
+                    + RouteFolder.entity(
+                        "Person", RouteFolder.link("written", "Book", "writer"),
+                        RouteFolder.link("edited", "Book", "editor"))
+            }
+            return RouteFolder.entity("Book", RouteFolder.link("people", "Person", "books", toMany: isToMany))
+                + RouteFolder.entity("Person", RouteFolder.link("books", "Book", "people"))
+        }
+        let mapping = """
+            { "name": "B", "source": "Book", "destination": "Book" },
+            { "source": "Person", "destination": "Person",
+              "relationships": { "books": { "mapping": "B", "from": "$source.written UNION $source.edited" } } }
+            """
+        let sql = "UPDATE ZBOOK SET ZWRITER = 1, ZEDITOR = 2"
+        var all = try prepare([version(nil), version(true)], mapping, sql: sql)
+        #expect(try losses(all) == [])
+        try FileManager.default.removeItem(atPath: app.folder.file("App.sqlite"))
+        all = try prepare([version(nil), version(false)], mapping, sql: sql)
+        #expect(try losses(all).isEmpty == false)
+    }
+
+    @Test("An order is lost where the links become objects without one")
+    func order() throws {
+        let all = try prepare(
+            [
+                RouteFolder.entity("Album", RouteFolder.link("songs", "Song", "albums", isOrdered: true))
+                    + RouteFolder.entity("Song", RouteFolder.link("albums", "Album", "songs")),
+                RouteFolder.entity("Album", RouteFolder.link("entries", "Entry", "album"))
+                    + RouteFolder.entity("Song", RouteFolder.link("entries", "Entry", "song"))
+                    + RouteFolder.entity(
+                        "Entry", "place:Integer 32", RouteFolder.link("album", "Album", "entries", toMany: false),
+                        RouteFolder.link("song", "Song", "entries", toMany: false)),
+            ],
+            """
+            { "name": "A", "source": "Album", "destination": "Album" }, { "name": "S", "source": "Song", "destination": "Song" },
+            { "name": "E", "source": "Album", "destination": "Entry", "forEach": { "song": "$source.songs" },
+              "relationships": { "album": { "mapping": "A", "from": "$source" }, "song": { "mapping": "S", "from": "$song" } } }
+            """,
+            sql: """
+                DELETE FROM Z_1SONGS;
+                INSERT INTO Z_1SONGS SELECT 1, Z_PK, 1024 + 1024 * Z_PK FROM ZSONG
+                """)
+        #expect(try losses(all) == ["Album.songs 1"])
+    }
+
+    // MARK: Chains
+
+    @Test("A loss of a later step is told under the store's name, with the most that can be concerned")
+    func chain() throws {
+        let one = Self.shelves()
+        let two = Self.shelves(shelf: "volumes").replacing(
+            "name=\"volumes\"", with: "name=\"volumes\" elementID=\"books\"")
+        let three =
+            RouteFolder.entity(
+                "Book", "title", "pages:Integer 32", RouteFolder.link("shelf", "Shelf", "volumes", toMany: false))
+            + RouteFolder.entity("Shelf", "name", RouteFolder.link("volumes", "Book", "shelf", toMany: false))
+        try app.write("App 1\nApp 2\nApp 3\n", to: "chain.txt")
+        let all = try prepare([one, two, three], sql: "UPDATE ZBOOK SET ZSHELF = 1") + ["--chain", "chain.txt"]
+        let told = try losses(all)
+        #expect(told == ["Book.shelf 3"] || told == ["Book.shelf <4"] || told == ["Shelf.books <4"], "\(told)")
+    }
+
+    @Test("Names that no model has are refused, with those that are near")
+    func names() throws {
+        let all = try prepare(
+            [RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "title")],
+            sql: "UPDATE ZBOOK SET ZNOTE = 'n'")
+        for (name, near) in [("Book.nots", "Book.note"), ("Bok", "Book"), ("Bok.note", "Book.note")] {
+            let refused = try app.run(["migrate"] + all + ["--lose", name])
+            #expect(refused.exitCode == 64 && refused.diagnostics.contains("Did you mean \(near)?"), "\(refused)")
+        }
+    }
+}
