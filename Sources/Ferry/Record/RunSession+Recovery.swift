@@ -58,6 +58,17 @@ extension RunSession {
     }
 }
 
+extension FerryWarning {
+    /// An error after COMMIT of a swap or a step in place, which the call has recovered from.
+    static func recovered(from error: any Error, on store: String) -> FerryWarning {
+        FerryWarning(
+            .cleanUpFailed,
+            "The work is complete. Ferry recovered from an error after its commit: "
+                + FerryError.wrapping(error, on: store).message,
+            about: .init(path: store))
+    }
+}
+
 /// The results of the work after the swap, with its failures as warnings.
 struct CleanedUp {
     var external = MigrationReport.ExternalFiles()

@@ -124,16 +124,30 @@ struct Rollback {
             session.rollback.kept = [taken.archivePath]
             try session.save()
         }
-        try Swap(
+        let swap = Swap(
             sourceGuard: sourceGuard, destination: destination, session: session, mayBeDamaged: true, stop: stop,
             trace: trace,
             checkSnapshot: {
                 try session.rollback.kept?.forEach {
                     try StoreSnapshots.checkWayBack($0, of: store, files: files, stop: stop)
                 }
-            }
-        ).run()
+            })
+        do {
+            try swap.run()
+        } catch {
+            guard recover(session, sourceGuard) else { throw error }
+            var report = finish(snapshot, replaced: replaced, session)
+            report.warnings.insert(.recovered(from: error, on: store), at: 0)
+            return report
+        }
         return finish(snapshot, replaced: replaced, session)
+    }
+
+    /// Whether the swap has happened despite an error, and the store could be recovered.
+    private func recover(_ session: RollbackSession, _ sourceGuard: SourceGuard) -> Bool {
+        guard session.head.swap != nil else { return false }
+        sourceGuard.release()
+        do { return try session.recover(at: store, trace: trace) } catch { return false }
     }
 
     private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackSession {

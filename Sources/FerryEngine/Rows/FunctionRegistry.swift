@@ -1,5 +1,5 @@
 internal import FerryBase
-internal import FerryExpression
+package import FerryExpression
 internal import FerryPlan
 package import FerrySQLite
 internal import FerryStore

@@ -14,12 +14,7 @@ struct FinishPhase: MigrationPhase {
             try work()
         } catch {
             if try requireDone(despite: error) {
-                call.warn(
-                    FerryWarning(
-                        .cleanUpFailed,
-                        "The migration is complete. Ferry recovered from an error after its commit: "
-                            + FerryError.wrapping(error, on: place.result).message,
-                        about: .init(path: place.result)))
+                call.warn(.recovered(from: error, on: place.result))
             } else {
                 problem = error
             }
