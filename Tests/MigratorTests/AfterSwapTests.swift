@@ -72,7 +72,9 @@ struct AfterSwapTests {
         var configuration = Configuration()
         configuration.thresholds.largestLoggedStore = 0
         let counted = FaultPlan()
-        _ = try InferredMigration(form: form).migrator(files: FileLayer(faults: counted)).migrate(configuration)
+        let whole = try InferredMigration(form: form)
+        _ = try whole.migrator(files: FileLayer(faults: counted)).migrate(configuration)
+        withExtendedLifetime(whole) {}
         for operation in stride(from: 1, through: counted.count, by: Sweep.stride ?? 5) {
             let small = try InferredMigration(form: form)
             let faults = FaultPlan(trigger: operation, outcome: .failOnce)

@@ -21,7 +21,7 @@ struct MirroredStoreTests {
         "Renamed properties and those of another kind are refused without --break-sync; others are not",
         arguments: [
             (["heading<-title", "pages:Integer 16", toFolder], "Note.title is renamed to heading"),
-            (["title", "pages:String", toFolder], "Note.pages gets another type"),
+            (["title", "pages:Double", toFolder], "Note.pages gets another type"),
             (["title", "pages:Integer 64", "new", toFolder], nil),
             (["title", "pages:Integer 16", toFolders("folder")], "Note.folder becomes to-many"),
             (
