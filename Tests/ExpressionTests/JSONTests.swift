@@ -150,6 +150,17 @@ import Testing
         }
     }
 
+    @Test("The longest element of an array is measured in pieces")
+    func longestElement() throws {
+        let document = Array(#"{"a": ["longer than all"], "list": [ "abc" , {"x": [1,2]}, 5 ]}"#.utf8)
+        for (key, length) in [("list", 12), ("a", 17), ("none", 0)] {
+            let longest = try Array(key.utf8).withUnsafeBytes {
+                try JSONArrayScanner.longestElement(of: Pieces(document), key: $0, step: 4)
+            }
+            #expect(longest == length, "\(key)")
+        }
+    }
+
     @Test("Nesting is read up to its limit without recursion, and refused beyond")
     func limitsNesting() throws {
         func nested(_ depth: Int) -> String {
