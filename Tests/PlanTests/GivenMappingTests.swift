@@ -50,7 +50,7 @@ struct GivenMappingTests {
         }
         // Without the mapping model nothing leads from Part to the others, and its end sorts behind the target.
         let versions = [version("v1", "Part"), version("v2", "Piece", "Item"), version("v3", "Item")]
-        for (policy, open, word) in [("Pol", false, "Pol"), (nil, true, "fill me")] {
+        for (policy, open, word) in [("Pol", false, "Pol"), (nil, true, "fill me")] as [(String?, Bool, String)] {
             var part = EntityMapping(name: "P", source: "Part", destination: "Item", policyClassName: policy)
             if open { part.unreadable = [.init(part: "the filter predicate", reason: "? fill me", isOpen: true)] }
             let models = [PlanFixture.mappingModel("v1", "v3", [part])]
