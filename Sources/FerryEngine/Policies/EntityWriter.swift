@@ -25,6 +25,9 @@ final class EntityWriter {
     /// An object without another reference, for reuse.
     @exclusivity(unchecked) private var spare: DestinationObject?
 
+    /// A policy may map to an abstract entity, and create objects of its subentities.
+    private let isAbstract: Bool
+
     init(_ entity: String, in context: StepContext) throws {
         guard let number = context.destination.number(of: entity), let table = context.destination.table(of: entity)
         else {
@@ -34,11 +37,7 @@ final class EntityWriter {
                     for: entity, among: context.destination.entityNumbers.keys,
                     otherwise: "Name an entity of the new model."))
         }
-        guard context.destination.model.entities[entity]?.isAbstract == false else {
-            throw FerryError(
-                .badMapping, "A migration policy creates an object of \(entity), which is abstract.",
-                remedy: "Create objects of one of its subentities.")
-        }
+        isAbstract = context.destination.model.entities[entity]?.isAbstract != false
         self.entity = entity
         self.number = number
         self.table = table.name
@@ -94,6 +93,14 @@ final class EntityWriter {
         if marked[known.place] { return false }
         marked[known.place] = true
         return true
+    }
+
+    /// Refuses to create an object of an abstract entity.
+    func checkHasObjects() throws(FerryError) {
+        guard isAbstract else { return }
+        throw FerryError(
+            .badMapping, "A migration policy creates an object of \(entity), which is abstract.",
+            remedy: "Create objects of one of its subentities.")
     }
 
     /// Inserts a new object, with the model's defaults for unset columns.

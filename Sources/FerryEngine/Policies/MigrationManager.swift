@@ -126,6 +126,7 @@ public final class MigrationManager {
     /// Inserts an object, with a new key if none is given.
     func insert(_ writer: EntityWriter, row: DefaultPolicyRow?, key: Int64?, version: Value) throws -> DestinationObject
     {
+        try writer.checkHasObjects()
         if pending.count >= Self.pendingLimit { try flush() }
         let object = writer.object(try key ?? newKey(in: writer), self)
         object.markInserted(version: version, row: row)
