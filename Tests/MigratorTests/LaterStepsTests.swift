@@ -107,13 +107,11 @@ struct LaterStepsTests {
         "A requirement that only the run can check stops the step at its start, and the store stays unchanged",
         arguments: asked)
     func during(last: String, code: FerryError.Code, words: String) throws {
-        // The authors are found only by the first step.
-        let author =
-            "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Author', 'TRUEPREDICATE'), "
-            + "$manager.sourceContext, NO).@count > 0"
+        // Preflight follows attributes, not calls.
+        let call = "FUNCTION($source, 'valueForKey:', 'heading') != 'B'"
         let (migrator, store, folder) = try migrator(
             last: last, filter: code == .notUnique ? "writer != 'nobody'" : nil,
-            lastFilter: code == .notUnique ? nil : author)
+            lastFilter: code == .notUnique ? nil : call)
         let before = try DatabaseDump.text(store)
         let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true)
         #expect(plan.refusals.isEmpty)

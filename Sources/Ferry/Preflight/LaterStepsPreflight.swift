@@ -145,7 +145,9 @@ struct LaterStepsPreflight {
             // What was mandatory before, the earlier steps have required.
             let known = Set(step.resolved.values(neededBy: mapping).map(\.destination))
             for origin in origins(of: mapping, before: index)
-            where checks.rows[origin.source, default: 0] > 0 && layout.table(of: origin.source) != nil {
+            where !origin.fetches && checks.rows[origin.source, default: 0] > 0
+                && layout.table(of: origin.source) != nil
+            {
                 var questions = try ValueChecks(of: origin, in: layout, now: now)
                 for rule in origin.attributes {
                     guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }
@@ -188,7 +190,10 @@ struct LaterStepsPreflight {
                 guard !names.isEmpty else { return [String]() }
                 let ways = waysBack(of: mapping, before: index)
                 return names.filter { name in
-                    ways.contains { way in way?.attributes.contains { $0.name == name } != true }
+                    ways.contains { way in
+                        way?.fetches != false
+                            || way?.attributes.contains { $0.name == name && $0.expression?.fetches != true } != true
+                    }
                 }.map { "\(mapping.destination).\($0)" }
             }
         }

@@ -23,10 +23,11 @@ struct UnfitValues {
 
     private var model: ManagedObjectModel { step.resolved.destination.model }
 
-    /// What an entity mapping finds; plain columns of all rows are counted elsewhere.
+    /// What an entity mapping finds, if it fetches no objects; plain columns of all rows are counted elsewhere.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if a filter or an iteration fails; ``DatabaseError``.
     func findings(of mapping: ResolvedEntityMapping, validity: Bool) throws -> [Finding] {
+        if mapping.fetches { return [] }
         var checks = try ValueChecks(of: mapping, in: layout, now: now)
         for rule in mapping.attributes {
             guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }

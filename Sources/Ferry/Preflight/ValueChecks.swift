@@ -52,9 +52,9 @@ struct ValueChecks {
             try values.add(.empty, of: .parameter(.constant(.null)))
             return questions.append(Question(property: rule.name, problem: .unset))
         }
-        guard let expression = rule.expression, mapping.unique.isEmpty || mapping.unique.contains(rule.name) else {
-            return
-        }
+        guard let expression = rule.expression, !expression.fetches,
+            mapping.unique.isEmpty || mapping.unique.contains(rule.name)
+        else { return }
         let asksForNil = emptiness && !attribute.isOptional
         if !asksForNil, expression.isStoredUnchanged(in: attribute, from: mapping.source, of: layout.model) { return }
         let computation = try ExpressionTranslation(scope: mapping.expressionScope(in: layout.model))
@@ -77,7 +77,9 @@ struct ValueChecks {
     mutating func ask(
         about relationship: String, _ rule: ResolvedRelationship?, to targets: [ResolvedEntityMapping], linked: Bool
     ) throws(FerryError) {
-        guard try values.addUnrelated(by: rule, to: targets, linked: linked) else { return }
+        guard !targets.contains(where: \.fetches), try values.addUnrelated(by: rule, to: targets, linked: linked) else {
+            return
+        }
         questions.append(Question(property: relationship, problem: .unrelated))
     }
 
@@ -92,7 +94,16 @@ struct ValueChecks {
     }
 }
 
+extension ResolvedEntityMapping {
+    /// Whether a fetch decides which objects or elements the mapping reads.
+    var fetches: Bool { (filter?.parts ?? []).contains(where: \.fetches) || iteration?.elements.fetches == true }
+}
+
 extension Expression {
+    /// Whether the expression fetches objects: only the run makes indexes for that, without which each object would read
+    /// all of them.
+    var fetches: Bool { contains { if case .fetch = $0 { true } else { false } } }
+
     /// Whether an attribute stores every value of the source attribute that is the expression; translating is slower.
     func isStoredUnchanged(
         in attribute: Attribute, from entity: String, of model: ManagedObjectModel

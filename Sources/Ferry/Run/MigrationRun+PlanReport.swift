@@ -124,6 +124,14 @@ extension MigrationRun {
         if let names = Self.list(merged) {
             list.append("values of \(names), of which one of several objects gives its own")
         }
+        let fetched = steps.prefix(1).flatMap { step in
+            step.resolved.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in
+                step.resolved.uncertainValues(of: mapping).filter { name in
+                    mapping.fetches || mapping.attributes.contains { $0.name == name && $0.expression?.fetches == true }
+                }.map { "\(mapping.destination).\($0)" }
+            }
+        }
+        if let names = Self.list(fetched) { list.append("values of \(names), which need a FETCH") }
         if let names = Self.list(laterSteps(of: planned, store).untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
         }
