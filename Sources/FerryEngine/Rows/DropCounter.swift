@@ -9,7 +9,7 @@ final class DropCounter {
 
     /// Registers the function that the statements of a mapping call.
     init(of sql: MappingSQL, on connection: Connection) throws(DatabaseError) {
-        try connection.register(sql.droppingFunction, arguments: 1, deterministic: false) { [self] _, result in
+        try connection.register(sql.droppingFunction, arguments: -1, deterministic: false) { [self] _, result in
             dropped += 1
             result.set(Int64(0))
         }

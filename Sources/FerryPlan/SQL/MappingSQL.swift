@@ -63,8 +63,11 @@ package struct MappingSQL {
     /// The function that counts the rows that a statement drops; it is always false.
     package var droppingFunction: String { "ferry_dropped_\(mapping.position)" }
 
-    /// What differs between the rows: with it, SQLite calls ``droppingFunction`` for each element, not for each object.
-    private func place(in scope: SourceScope) -> String { scope.elementKey ?? scope.elementOrder ?? "s.Z_PK" }
+    /// What differs between the rows: with it, SQLite calls ``droppingFunction`` for each element of each object, not once
+    /// for an object or for an element that several objects share.
+    private func place(in scope: SourceScope) -> String {
+        (["s.Z_PK"] + [scope.elementKey ?? scope.elementOrder].compactMap { $0 }).joined(separator: ", ")
+    }
 
     /// Adds the objects or elements over which the mapping iterates.
     ///
