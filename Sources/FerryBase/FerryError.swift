@@ -222,7 +222,7 @@ extension FerryError.Code {
     public static let nameTooLong = Self("nameTooLong", .refused)
     /// The snapshot cannot be restored.
     public static let badSnapshot = Self("badSnapshot", .refused)
-    /// The snapshot does not exist.
+    /// The snapshot does not exist, or is the only one and the store has its content already.
     public static let noSnapshot = Self("noSnapshot", .refused)
     /// The log of runs cannot be read, and only the log names the snapshot that must not be removed.
     public static let badLog = Self("badLog", .refused)

@@ -150,7 +150,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "attributes": { "a": 1e999 }"#,
-                "Step.json:3: entityMappings[0].attributes.a: the number is out of range."
+                "Step.json:3: this is not JSON: expected a digit, or a smaller number here."
             ),
             (
                 #""source": "E", "destination": "E", "attributes": [] "#,

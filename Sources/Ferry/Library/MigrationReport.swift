@@ -73,6 +73,8 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public var warnings: [FerryWarning] = []
     /// Content of the source that the migrated store does not have.
     public var losses: [Loss] = []
+    /// The properties of the store whose values were computed anew; nil in records of earlier tools.
+    public var transformed: [Transformation]?
     /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store has: that of
     /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
     public var layoutStore: URL?

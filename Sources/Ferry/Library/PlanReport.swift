@@ -28,6 +28,8 @@ public struct PlanReport: Sendable, Codable {
     public var notes: [String] = []
     /// Content of the store's rows that the migrated store does not have; the first of the warnings say the same.
     public var losses: [Loss] = []
+    /// The properties of the store whose values a function of the mapping models computes anew.
+    public var transformed: [Transformation]?
 
     /// What a migration scans before it changes anything, and this plan has not: a migration may still refuse by it.
     ///
@@ -150,6 +152,14 @@ public struct PlanReport: Sendable, Codable {
 /// The cause of a refused run's error: all refusals, the thrown one first.
 public struct PlanRefusals: Error, Sendable {
     public var refusals: [FerryError]
+}
+
+/// A property whose values a migration computes anew, by functions that ``Loss`` does not count.
+public struct Transformation: Sendable, Hashable, Codable {
+    public var entity: String
+    public var property: String
+    /// The number of its values; nil if a large table was not counted.
+    public var values: Int64?
 }
 
 /// Content of a store's rows that a migration does not carry over.

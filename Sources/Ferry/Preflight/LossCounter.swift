@@ -75,6 +75,28 @@ struct LossCounter {
         }
     }
 
+    /// The properties with values that are computed anew, by the entities that declare them.
+    func transformed(_ properties: [StoredProperty], _ effort: Effort) throws -> [Transformation] {
+        var found: [Transformation] = []
+        for property in properties {
+            guard let name = property.property, let place = place(of: name, in: [property.entity]) else { continue }
+            let loss = ChainLoss(
+                entity: property.entity, property: name, entities: [property.entity], version: "", step: 1,
+                cause: .removed)
+            let held = try held(loss, place, effort)
+            if held == .exactly(0) { continue }
+            var values: Int64? = if case .exactly(let count) = held { count } else { nil }
+            let entity = layout.model.declaringEntity(of: name, in: property.entity) ?? property.entity
+            if let known = found.firstIndex(where: { $0.entity == entity && $0.property == name }) {
+                values = values.flatMap { count in found[known].values.map { $0 + count } }
+                found[known].values = values
+            } else {
+                found.append(Transformation(entity: entity, property: name, values: values))
+            }
+        }
+        return found
+    }
+
     /// How many values, links, orders or objects of the loss's property the store has.
     private func held(_ loss: ChainLoss, _ place: Place, _ effort: Effort) throws -> ChainLoss.Count {
         if loss.isOfOrder {

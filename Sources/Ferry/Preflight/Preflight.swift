@@ -212,6 +212,8 @@ package struct Findings: Codable, Sendable {
     var warnings: [FerryWarning] = []
     /// Absent in records of earlier tools.
     var losses: [Loss]?
+    /// Absent in records of earlier tools.
+    var transformed: [Transformation]?
 
     /// The losses with the counts of a run, without those that lost nothing.
     func losses(countedBy mappings: [MigrationReport.EntityMappingReport]) -> [Loss] {

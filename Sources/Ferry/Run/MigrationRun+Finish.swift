@@ -83,6 +83,7 @@ extension MigrationRun {
         report.layoutStore = migration.layoutStore.map(Self.url)
         report.warnings = migration.findings.warnings
         report.losses = migration.findings.losses(countedBy: report.entityMappings)
+        report.transformed = migration.findings.transformed
         report.chunks.count = migration.steps.map(\.chunks).clampedSum
         report.chunks.median = chunkTimes.percentile(0.5).map { .clamped(nanoseconds: $0) }
         report.chunks.percentile90 = chunkTimes.percentile(0.9).map { .clamped(nanoseconds: $0) }

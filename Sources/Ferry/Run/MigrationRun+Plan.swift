@@ -19,6 +19,8 @@ struct Planned {
     var walk: PageWalk?
     /// The store's tables whose pages and rows are checked: those that a run without full verification writes; nil for all.
     var checkedTables: Set<String>?
+    /// The properties whose values are computed anew.
+    var transformed: [Transformation] = []
     /// The estimates of the steps; empty until they are made.
     var steps: [StepEstimates.Step] = []
 
@@ -122,7 +124,8 @@ extension MigrationRun {
         // Elsewhere either all counts are exact, or none is taken for it.
         let isMixed = if case .exactly = counting { true } else { false }
         let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.name)) : []
-        let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk, now: now)
+        let counter = LossCounter(
+            connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk, now: now)
         var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
         var inPlace = programInPlace(of: plan, on: store)
         if let reason = try obstacleOfStore(plan, inPlace, layout, walk) {
@@ -137,10 +140,12 @@ extension MigrationRun {
             plan.fillAllTables(because: reason)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, inPlace)
+        var transformed: [Transformation] = []
         if let effort {
             // A resumed run does not ask again.
             let isShort = effort == .presence && (configuration.losses == .allow || counted != nil)
             plan.losses = try counter.counted(plan.losses, isShort ? .little : effort)
+            transformed = try counter.transformed(plan.transformed, isShort ? .little : effort)
             if counted == nil { refuseLosses(of: &plan) }
         }
         plan.warnings += adoption?.warnings ?? []
@@ -149,7 +154,9 @@ extension MigrationRun {
         plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
-        return Planned(plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk)
+        return Planned(
+            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk,
+            transformed: transformed)
     }
 
     private func programInPlace(of plan: MigrationPlan, on store: OpenedStore) -> ProgramInPlace? {

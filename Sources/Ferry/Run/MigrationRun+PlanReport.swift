@@ -180,6 +180,7 @@ extension MigrationRun {
     /// `readsRows` says whether the run still has to read the whole store before it begins.
     func report(_ planned: Planned, _ store: OpenedStore, readsRows: Bool = false) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
+        report.transformed = planned.transformed
         report.layoutStore = layoutStore.map(Self.url)
         report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }

@@ -310,6 +310,7 @@ final class MigrationRun {
         try preflight.check()
         var findings = preflight.findings
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
+        findings.transformed = planned.transformed
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         if !planned.writesRows {

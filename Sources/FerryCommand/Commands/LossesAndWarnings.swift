@@ -13,7 +13,7 @@ struct LossTable {
             [
                 "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
                 "values": loss.isCountedInValues ? loss.rows : nil, "estimated": loss.isEstimated,
-                "because": loss.because, "step": loss.step, "atMost": loss.isAtMost ? JSON.bool(true) : JSON.null,
+                "because": loss.because, "step": loss.step, "atMost": loss.isAtMost,
             ]
         }
     }
@@ -56,6 +56,28 @@ struct LossTable {
     private func number(_ loss: Loss) -> String {
         let number = Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated && !loss.isAtMost)
         return loss.isAtMost ? "≤ \(number)" : number
+    }
+}
+
+/// The properties whose values a migration computes anew, as text and as JSON.
+struct TransformedTable {
+    /// The most properties that the sentence names.
+    private static let most = 6
+
+    let transformed: [Transformation]
+
+    var json: JSON {
+        .list(transformed) { ["entity": $0.entity, "property": $0.property, "values": $0.values] }
+    }
+
+    /// One line, as in `Computed anew: Book.price (20 values).`; none without any.
+    var lines: [String] {
+        if transformed.isEmpty { return [] }
+        let named = transformed.prefix(Self.most).map { one in
+            "\(one.entity).\(one.property) (\(one.values.map { $0.counting("value") } ?? "? values"))"
+        }
+        let more = transformed.count > Self.most ? " and \(transformed.count - Self.most) more" : ""
+        return ["", "Computed anew: \(named.joined(separator: ", "))\(more)."]
     }
 }
 

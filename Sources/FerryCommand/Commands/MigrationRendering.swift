@@ -60,6 +60,7 @@ package struct MigrationRendering: CommandReport {
                 ["kind": $0.kind.rawValue, "name": $0.name, "rows": $0.rows, "kept": $0.isKept]
             },
             "droppedObjects": report.droppedObjects, "losses": LossTable(losses: report.losses).json,
+            "transformed": TransformedTable(transformed: report.transformed ?? []).json,
             "chunkSeconds": [
                 "p50": report.chunks.median?.inSeconds, "p90": report.chunks.percentile90?.inSeconds,
                 "longest": report.chunks.longest?.inSeconds,
@@ -140,6 +141,7 @@ package struct MigrationRendering: CommandReport {
         if !report.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: report.losses).lines(width: width)
         }
+        lines += TransformedTable(transformed: report.transformed ?? []).lines
         lines += remarks
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let read = report.bytesRead, let written = report.bytesWritten {

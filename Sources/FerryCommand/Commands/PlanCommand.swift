@@ -102,6 +102,7 @@ package struct PlanRendering: CommandReport {
             "links": plan.linksJSON, "notScanned": plan.notScanned,
             "notChecked": plan.notChecked, "notes": plan.notes,
             "losses": LossTable(losses: plan.losses).json,
+            "transformed": TransformedTable(transformed: plan.transformed ?? []).json,
             "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
             "isOwnModel": plan.isOwnModel == true,
             "snapshot": snapshot,
@@ -156,6 +157,7 @@ package struct PlanRendering: CommandReport {
         if !plan.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: plan.losses).lines(width: width)
         }
+        lines += TransformedTable(transformed: plan.transformed ?? []).lines
         if !plan.links.isEmpty {
             lines += ["", Emphasis.heading.mark("Why this chain")] + links + plan.notes.map { "  " + $0 }
         }

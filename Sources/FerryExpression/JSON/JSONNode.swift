@@ -148,7 +148,7 @@ extension JSONNode {
                 }
             } catch {
                 // The scanner has read the beginning of a number.
-                throw unexpected(scanner.position == start ? "a value" : "a digit")
+                throw unexpected(scanner.position == start ? "a value" : "a digit, or a smaller number")
             }
         }
 

@@ -54,7 +54,7 @@ struct ToldBeforehandTests {
         for check in [[], ["--check"]] {
             let planned = try app.run(plan + check)
             #expect(
-                planned.exitCode == 2 && planned.output.contains("Loses: ACHANGE.ZCOLUMNS, 2 values."), "\(planned)")
+                planned.exitCode == 0 && planned.output.contains("Loses: ACHANGE.ZCOLUMNS, 2 values."), "\(planned)")
         }
         let refused = try app.run(["migrate"] + Self.words + way)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose ACHANGE.ZCOLUMNS"), "\(refused)")
@@ -117,7 +117,7 @@ struct ToldBeforehandTests {
         try app.execute("UPDATE ZNOTE SET ZTITLE = 't' || Z_PK")
         let planned = try app.run(["plan"] + Self.words)
         let line = planned.output.split(separator: "\n").first { $0.hasPrefix("Scans ") } ?? ""
-        #expect(planned.exitCode == 2 && line.contains("empty values of the mandatory Note.title"), "\(planned)")
+        #expect(planned.exitCode == 0 && line.contains("empty values of the mandatory Note.title"), "\(planned)")
         #expect(line.contains("duplicates of the unique Note.title") && line.contains("damaged"), "\(line)")
         let checked = try app.run(["plan"] + Self.words + ["--check"])
         #expect(checked.exitCode == 0 && !checked.output.contains("Scans "), "\(checked)")

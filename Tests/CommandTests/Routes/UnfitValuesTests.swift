@@ -62,13 +62,13 @@ struct UnfitValuesTests {
             RouteFolder.entity("Item", "json"),
             RouteFolder.entity("Item", "json")
                 + "<entity name=\"Part\"><attribute name=\"name\" attributeType=\"String\"/></entity>")
-        try app.execute("UPDATE ZITEM SET ZJSON = '[{\"name\":\"a\"},{\"n\":' || Z_PK % 2 || '}]'")
+        try app.execute("UPDATE ZITEM SET ZJSON = '{\"parts\":[{\"name\":\"a\"},{\"n\":' || Z_PK % 2 || '}]}'")
         func parts(_ filter: String) throws {
             try map(
                 """
                 { "source": "Item", "destination": "Item" },
                 { "name": "Parts", "source": "Item", "destination": "Part", "where": "\(filter)",
-                  "forEach": { "part": "JSON($source.json, '')" }, "attributes": { "name": "$part.name" } }
+                  "forEach": { "part": "JSON($source.json, 'parts')" }, "attributes": { "name": "$part.name" } }
                 """)
         }
         try parts("$part.n == 1 OR $part.name != nil")
