@@ -23,26 +23,29 @@ struct Ledger {
     // MARK: Lost as a whole
 
     /// The properties that no step carries on, with the index of the losing step; a lost entity stands for its properties.
-    func whole() -> [StoredProperty: Int] {
+    ///
+    /// `trustsPolicies`: what a policy's code may carry counts as carried, to compare routes.
+    func whole(trustsPolicies: Bool = false) -> [StoredProperty: Int] {
         guard !carriers.isEmpty else { return [:] }
         var losses: [StoredProperty: Int] = [:]
         for entity in model.concreteEntities {
             let objects = StoredProperty(entity: entity, property: nil)
-            if let step = end(of: objects) {
+            if let step = end(of: objects, trustsPolicies) {
                 losses[objects] = step
                 continue
             }
             for name in model.storedProperties(of: entity) {
                 let property = StoredProperty(entity: entity, property: name)
-                if let step = end(of: property) { losses[property] = step }
+                if let step = end(of: property, trustsPolicies) { losses[property] = step }
             }
         }
         return losses
     }
 
-    private func end(of property: StoredProperty) -> Int? {
+    private func end(of property: StoredProperty, _ trustsPolicies: Bool) -> Int? {
         var now: Set<StoredProperty> = [property]
         for (index, carriers) in carriers.enumerated() {
+            if trustsPolicies, now.contains(where: { carriers.policy(of: $0) != nil }) { return nil }
             now = now.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) }
             if now.isEmpty { return index }
         }
@@ -163,7 +166,8 @@ struct Ledger {
 
     private func parts(of carriers: StepCarriers, at index: Int, _ isInferred: Bool) -> [ChainLoss] {
         let links = LinkLosses(carriers: carriers, place: index + 1, version: versions[index])
-        return AttributeLosses(carriers: carriers, place: index + 1, version: versions[index]).all(isInferred: isInferred)
+        return AttributeLosses(carriers: carriers, place: index + 1, version: versions[index]).all(
+            isInferred: isInferred)
             + links.all(isInferred: isInferred)
     }
 
@@ -190,9 +194,16 @@ struct Ledger {
             }
         }
         var named: [ChainLoss] = []
-        for (property, all) in now.inOrder(by: { codeUnitOrder($0.key.name, $1.key.name) }) {
-            let found = all.inOrder { codeUnitOrder($0.name, $1.name) }.map { causes[$0] }
-            guard let cause = found.first ?? nil, !found.contains(nil) else { continue }
+        // Of a link's two names that of the side with several links comes first.
+        let properties = now.inOrder { one, other in
+            let isMany = (isToMany(one.key), isToMany(other.key))
+            return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
+        }
+        for (property, all) in properties {
+            let found = all.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
+                carriers[index].sides(of: one).lazy.compactMap { causes[$0] }.first
+            }
+            guard let cause = found.first ?? nil, !found.contains(nil), !isTold(property, in: named) else { continue }
             let declaring =
                 property.property.flatMap { model.declaringEntity(of: $0, in: property.entity) } ?? property.entity
             if let known = named.firstIndex(where: {
@@ -207,6 +218,21 @@ struct Ledger {
                     version: versions[index], step: index + 1, cause: cause))
         }
         return named
+    }
+
+    private func isToMany(_ property: StoredProperty) -> Bool {
+        property.property.flatMap { model.relationship($0, of: property.entity) }?.isToMany == true
+    }
+
+    /// Whether the links of a relationship are told under the name of its inverse.
+    private func isTold(_ property: StoredProperty, in losses: [ChainLoss]) -> Bool {
+        guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
+            let inverse = relationship.inverseName, inverse != name
+        else { return false }
+        return losses.contains {
+            $0.property == inverse && model.isKind($0.entity, of: relationship.destinationEntity)
+                || $0.property == inverse && model.isKind(relationship.destinationEntity, of: $0.entity)
+        }
     }
 
     // MARK: What is computed anew

@@ -54,7 +54,8 @@ struct LinkLosses {
                 let found = own(name, of: entity)
                 let readers =
                     found.isEmpty
-                    ? (related(byInverseOf: relationship) ?? [:])[entity]?.map { .init($0) } ?? [] : found.map(\.reading)
+                    ? (related(byInverseOf: relationship) ?? [:])[entity]?.map { .init($0) } ?? []
+                    : found.map(\.reading)
                 guard !readers.isEmpty, !isCarriedByInverse(relationship, of: entity) else { continue }
                 var loss = loss(
                     entity, name, of: [entity], .carriedInPart(by: readers.map(\.mapping.name).distinct))
@@ -174,36 +175,52 @@ struct LinkLosses {
     ///
     /// Of those that two rules of one relationship contest it is known which link goes.
     private func shared(except contested: [ChainLoss]) -> [ChainLoss] {
-        var places: [PropertyKey: [(side: Set<PropertyKey>, property: StoredProperty)]] = [:]
+        // By the mapping of the objects that keep one link.
+        var places: [Place: [(side: Set<PropertyKey>, property: StoredProperty)]] = [:]
         for (property, found) in carriers.all.inOrder(by: { codeUnitOrder($0.key.name, $1.key.name) }) {
             guard let name = property.property, let link = old.relationship(name, of: property.entity),
                 let key = old.key(of: name, in: property.entity)
             else { continue }
             let side = Set([key] + (old.inverseKey(of: link).map { [$0] } ?? []))
             for carrier in found {
+                let mapping = carrier.reading.mapping
                 // Conditions say which link is taken.
                 guard carrier.reading.conditions.isEmpty, !carrier.isJoin,
-                    let target = new.relationship(carrier.destination.property ?? "", of: carrier.destination.entity),
-                    let own = new.key(of: target.name, in: carrier.destination.entity)
+                    let rule = mapping.relationships.first(where: { $0.name == carrier.destination.property }),
+                    let target = new.relationship(rule.name, of: mapping.destination),
+                    let own = new.key(of: rule.name, in: mapping.destination)
                 else { continue }
-                let other = new.inverseKey(of: target)
-                if !target.isToMany { places[own, default: []].append((side, property)) }
-                if let other, new.inverse(of: target)?.isToMany == false {
-                    places[other, default: []].append((side, property))
+                if !target.isToMany {
+                    places[Place(key: own, mapping: mapping.name), default: []].append((side, property))
+                }
+                if let other = new.inverseKey(of: target), new.inverse(of: target)?.isToMany == false {
+                    for name in rule.mappings {
+                        places[Place(key: other, mapping: name), default: []].append((side, property))
+                    }
                 }
             }
         }
-        return places.inOrder { $0.key.title < $1.key.title }.flatMap { _, links in
-            Set(links.map(\.side)).count < 2
-                || links.contains { link in contested.contains { $0.name == link.property.name } }
-                ? []
-                : links.map { link in
-                    let others = links.filter { $0.side != link.side }.map(\.property.name).distinct
-                    return loss(
+        var losses: [ChainLoss] = []
+        for links in places.inOrder(by: { codeUnitOrder($0.key.title, $1.key.title) }).map(\.value)
+        where Set(links.map(\.side)).count > 1 {
+            let names = links.map(\.property.name).distinct
+            if contested.contains(where: { names.contains($0.name) }) { continue }
+            for link in links where !losses.contains(where: { $0.name == link.property.name }) {
+                let others = links.filter { $0.side != link.side }.map(\.property.name).distinct
+                losses.append(
+                    loss(
                         link.property.entity, link.property.property ?? "", of: [link.property.entity],
-                        .shared(with: others))
-                }
+                        .shared(with: others)))
+            }
         }
+        return losses
+    }
+
+    /// A relationship of the objects of one entity mapping.
+    private struct Place: Hashable {
+        let key: PropertyKey
+        let mapping: String
+        var title: String { "\(key.title) \(mapping)" }
     }
 
     // MARK: Two rules for one relationship
@@ -276,7 +293,9 @@ struct LinkLosses {
     private func merged() -> [ChainLoss] {
         step.entityMappings.filter { !$0.unique.isEmpty }.flatMap { mapping in
             links(of: mapping).map { name, ends in
-                loss(mapping.source, name, of: [mapping.source], .merged(.of(mapping, in: step, isOwn: true, ends: ends)))
+                loss(
+                    mapping.source, name, of: [mapping.source], .merged(.of(mapping, in: step, isOwn: true, ends: ends))
+                )
             }
         }
     }

@@ -133,7 +133,7 @@ extension VersionGraph {
         }
         guard let model = edges.first?.source.model else { return nil }
         var all: Set<StoredProperty> = []
-        for loss in Ledger(steps, versions: []).whole().keys {
+        for loss in Ledger(steps, versions: []).whole(trustsPolicies: true).keys {
             all.insert(loss)
             guard loss.property == nil else { continue }
             for name in model.storedProperties(of: loss.entity) {

@@ -125,12 +125,14 @@ struct StepCarriers {
     }
 
     /// A property, and of a relationship the inverse of every entity at the other end.
-    private func sides(of property: StoredProperty) -> [StoredProperty] {
+    func sides(of property: StoredProperty) -> [StoredProperty] {
         guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
             let inverse = model.inverse(of: relationship)
         else { return [property] }
         return [property]
-            + model.family(of: relationship.destinationEntity).map { StoredProperty(entity: $0, property: inverse.name) }
+            + model.family(of: relationship.destinationEntity).map {
+                StoredProperty(entity: $0, property: inverse.name)
+            }
     }
 
     /// The class of a policy whose code may carry a property over.

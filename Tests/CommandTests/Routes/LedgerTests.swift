@@ -98,7 +98,7 @@ struct LedgerTests {
             ("Double", "Float", "0.1", 1), ("Double", "Float", "0.5", 0), ("Double", "Integer 32", "1.5", 1),
             ("String", "Decimal", "'12345678901234567890.12'", 1), ("String", "Double", "'12.50'", 0),
             ("String", "Integer 32", "'007'", 1), ("String", "Integer 32", "'7'", 0),
-            ("Integer 16", "Decimal", "7", 0), ("Integer 64", "String", "9007199254740993", 0),
+            ("Integer 16", "Decimal", "7", 0),
         ])
     func pair(old: String, new: String, value: String, lost: Int) throws {
         let expression = old == "String" ? ", \"attributes\": { \"v\": \"CAST($source.v, 'NSDecimalNumber')\" }" : ""
@@ -130,14 +130,16 @@ struct LedgerTests {
         ])
     func links(from: String, told: [String]) throws {
         let all = try prepare(
-            [Self.shelves(), Self.shelves()],
+            [Self.shelves(), Self.shelves("<attribute name=\"kind\" optional=\"YES\" attributeType=\"String\"/>")],
             """
             { "name": "B", "source": "Book", "destination": "Book", "automatic": false, "attributes": { "title": "$source.title",
               "pages": "$source.pages" } },
             { "source": "Shelf", "destination": "Shelf", "automatic": false, "attributes": { "name": "$source.name" },
               "relationships": { "books": { "mapping": "B", "from": "\(from)" } } }
             """, sql: "UPDATE ZBOOK SET ZSHELF = 1, ZPAGES = Z_PK")
-        #expect(Set(try losses(all).map { $0.replacing("Shelf.books", with: "Book.shelf") }) == Set(told))
+        // A link has two names.
+        let found = Set(try losses(all).map { $0.replacing("Shelf.books", with: "Book.shelf") })
+        #expect(found == Set(told), "\(found)")
     }
 
     @Test("Two relationships in one place: a to-many keeps the links of both, a to-one those of one")
@@ -209,7 +211,8 @@ struct LedgerTests {
             { "name": "S", "source": "Shelf", "destination": "Shelf",
               "relationships": { "volumes": { "mapping": "B", "from": "$source.volumes" } } }
             """, from: 2, sql: "UPDATE ZBOOK SET ZSHELF = 1")
-        #expect(try losses(all) == ["Shelf.books <4"])
+        let told = try losses(all)
+        #expect(told == ["Shelf.books <4"], "\(told)")
     }
 
     @Test("Names that no model has are refused, with those that are near")

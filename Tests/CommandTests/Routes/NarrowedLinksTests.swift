@@ -76,9 +76,11 @@ struct NarrowedLinksTests {
     func oneToOne() throws {
         try prepare(from: (true, true), to: (false, false))
         try related("Z_1BOOKS", "Z_2BOOKS", "Z_1AUTHORS")
-        #expect(try losses() == ["Author.books 4", "Book.authors 4"])
+        let both = try losses()
+        #expect(both == ["Author.books 3", "Book.authors 3"], "\(both)")
         try app.execute("DELETE FROM Z_1BOOKS WHERE Z_1AUTHORS = 2")
-        #expect(try losses() == ["Author.books 3"])
+        let one = try losses()
+        #expect(one == ["Author.books 2"], "\(one)")
     }
 
     @Test("A one-to-many relationship that becomes one-to-one loses all links but the first of each object")
@@ -101,7 +103,8 @@ struct NarrowedLinksTests {
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = Z_PK")
         #expect(try losses().isEmpty)
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = 1")
-        #expect(try losses() == ["Author.books 3"])
+        let one = try losses()
+        #expect(one == ["Author.books 2"], "\(one)")
         try version(2, books: false, authors: false, more: RouteFolder.link("all", "Book", nil))
         try mapping(#"{ "all": { "mapping": "BookToBook", "from": "$source.books" } }"#)
         #expect(try losses().isEmpty)

@@ -62,7 +62,7 @@ struct UnfitValuesTests {
             RouteFolder.entity("Item", "json"),
             RouteFolder.entity("Item", "json")
                 + "<entity name=\"Part\"><attribute name=\"name\" attributeType=\"String\"/></entity>")
-        try app.execute("UPDATE ZITEM SET ZJSON = '{\"parts\":[{\"name\":\"a\"},{\"n\":' || Z_PK % 2 || '}]}'")
+        try app.execute("UPDATE ZITEM SET ZJSON = '{\"parts\":[{\"name\":\"a\"},{\"n\":' || (Z_PK % 2) || '}]}'")
         func parts(_ filter: String) throws {
             try map(
                 """

@@ -137,7 +137,7 @@ struct InPlaceDamagedTests {
     func findsEmpty() throws {
         let error = try refusal(of: "UPDATE ZBOOK SET ZCOPIES = NULL WHERE Z_PK = 2")
         #expect(error.code == .mandatoryValue && error.place.property == "copies", "\(error.message)")
-        #expect(error.message.contains("in 1 rows"))
+        #expect(error.message.contains("in 1 row"))
     }
 
     // MARK: Damage before the step

@@ -196,7 +196,8 @@ struct LinksCheckTests {
         guard way == .inPlace else { return }
         let error = try #require(try failure(made, told: []))
         #expect(
-            error.code == .verificationFailed && error.message.contains("links of Book (\(form.count))"), "\(error)")
+            error.code == .verificationFailed && error.message.contains("links of Book.")
+                && error.message.contains("(\(form.count))"), "\(error)")
         #expect(try failure(made, told: [told(form, form.count)]) == nil)
     }
 

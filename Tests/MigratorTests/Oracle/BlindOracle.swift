@@ -227,7 +227,8 @@ struct BlindOracle {
     /// The told number of lost values or objects of some entities; nil if one is not counted.
     private func count(_ property: String?, _ entities: [String]) -> (total: Int?, names: [String]) {
         let told = losses.filter { $0.property == property && entities.contains($0.entity) && !$0.isOrder }
-        let rows = told.map(\.rows)
+        // The most that can be lost is a number that only the run makes exact.
+        let rows = told.map { $0.isAtMost ? nil : $0.rows }
         return (rows.contains(nil) ? nil : Int(rows.compactMap(\.self).reduce(0, +)), told.map(\.text))
     }
 
