@@ -14,7 +14,8 @@ extension VerificationSummary {
         }) {
             differences[index].count += count
         } else {
-            differences.append(Difference(check: check, entity: entity, property: property, count: count, example: example))
+            differences.append(
+                Difference(check: check, entity: entity, property: property, count: count, example: example))
         }
     }
 }
@@ -71,7 +72,8 @@ enum CheckScope: Sendable {
 
 /// Every check, in the order in which checks run.
 ///
-/// The others run only if the first leaves the destination readable; the last needs memory that they no longer do. ``VerificationInPlace`` runs some before COMMIT.
+/// The others run only if the first leaves the destination readable; the last needs memory that they no longer do.
+/// ``VerificationInPlace`` runs some before COMMIT.
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     HeaderNumbersCheck.self,

@@ -23,7 +23,8 @@ struct BookMigrationTests {
         try Self.files.write(toFile: folder.file("files.json"), atomically: true, encoding: .utf8)
         words = [
             "migrate", store, "--models", Fixtures.path(Self.books + "/Model.xcdatamodeld"), "--mappings",
-            folder.file("authors.json"), "--mappings", folder.file("files.json"), "--to", "Model3", "--lose", "Book.fileURL",
+            folder.file("authors.json"), "--mappings", folder.file("files.json"), "--to", "Model3", "--lose",
+            "Book.fileURL",
             "--json",
         ]
     }

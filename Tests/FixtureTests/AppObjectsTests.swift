@@ -25,7 +25,7 @@ struct AppObjectsTests {
             "INSERT INTO ZOLD VALUES (1, 9, 1)", "ALTER TABLE ZBOOK ADD COLUMN ZGONE VARCHAR",
             "UPDATE ZBOOK SET ZGONE = 'x'")
         let migrator = try family.migrator("Model1.sqlite", models: ["Model.xcdatamodeld"], mappings: mappings)
-        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "Model3" }, checksRows: true)
+        let plan = try migrator.plan(.allowingLosses { $0.target = "Model3" }, checksRows: true)
         #expect(plan.refusals.isEmpty)
         #expect(plan.warnings.contains { $0.message.hasPrefix("ZOLD ") })
         #expect(plan.warnings.contains { $0.message.hasPrefix("ZBOOK.ZGONE ") })
@@ -41,9 +41,9 @@ struct AppObjectsTests {
         let family = try family("CREATE VIEW titles AS SELECT ZTITLE FROM ZBOOK WHERE Z_ENT = 1")
         let original = try family.bytes("Model1.sqlite")
         let migrator = try family.migrator("Model1.sqlite", models: ["Model.xcdatamodeld"], mappings: mappings)
-        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "Model3" })
+        let plan = try migrator.plan(.allowingLosses { $0.target = "Model3" })
         #expect(plan.refusals.map(\.code) == [.unknownObject])
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration.allowingLosses { $0.target = "Model3" }) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(.allowingLosses { $0.target = "Model3" }) }
         #expect(error?.code == .unknownObject)
         #expect(error?.message.contains("titles") == true)
         #expect(try family.bytes("Model1.sqlite") == original)

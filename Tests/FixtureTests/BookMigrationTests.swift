@@ -62,7 +62,7 @@ struct BookMigrationTests {
         let original = try family.bytes("Model1.sqlite")
         let migrator = try family.migrator(
             "Model1.sqlite", models: Self.models, mappings: ["Model1_to_Model2.xcmappingmodel"])
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration.allowingLosses { $0.target = "Model2" }) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(.allowingLosses { $0.target = "Model2" }) }
         #expect(error?.code == .missingPolicy)
         #expect(error?.message.contains("MHWBookToBookPolicy") == true)
         #expect(error?.message.contains("BookToBook") == true)

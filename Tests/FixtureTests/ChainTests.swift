@@ -35,7 +35,7 @@ struct RealChainTests {
         let family = try Family("objcio-moody")
         let migrator = try family.migrator(
             "Moody 5.moody", models: ["Moody.xcdatamodeld"], mappings: ["Moody 5-Moody 6.xcmappingmodel"])
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration.allowingLosses { $0.target = "Moody 6" }) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(.allowingLosses { $0.target = "Moody 6" }) }
         #expect(error?.code == .missingPolicy)
         #expect(error?.message.contains("Country5ToCountry6Policy") == true)
     }

@@ -23,7 +23,7 @@ struct MergedModelTests {
         let migrator = try Migrator(store: URL(fileURLWithPath: path), models: models.map { .url($0) })
         #expect(try migrator.identify().version == "AppRatingPrompt + HTTPSUpgrade 3 + RemoteMessaging")
         let before = try rows(path)
-        let report = try migrator.migrate(Configuration.allowingLosses { $0.target = "AppRatingPrompt 2" })
+        let report = try migrator.migrate(.allowingLosses { $0.target = "AppRatingPrompt 2" })
         #expect(report.outcome == .migrated)
         #expect(report.to == "AppRatingPrompt 2 + HTTPSUpgrade 3 + RemoteMessaging")
         #expect(try rows(path) == before)

@@ -56,7 +56,7 @@ struct PolicyMigrationTests {
             "SampleModel_V2.sqlite", models: ["SampleModel.xcdatamodeld"], mappings: ["V2toV3.xcmappingmodel"],
             policies: ["OtherPolicy": { MakerPolicy() }])
         let error = #expect(throws: FerryError.self) {
-            try migrator.migrate(Configuration.allowingLosses { $0.target = "SampleModel3" })
+            try migrator.migrate(.allowingLosses { $0.target = "SampleModel3" })
         }
         #expect(error?.code == .missingPolicy)
         #expect(error?.message.contains("V2to3MakerPolicy") == true)
@@ -74,7 +74,7 @@ struct PolicyMigrationTests {
                 $0.executor = .set
             })
         #expect(plan.refusals.map(\.code) == [.unsupported])
-        let free = try migrator.plan(Configuration.allowingLosses { $0.target = "SampleModel3" })
+        let free = try migrator.plan(.allowingLosses { $0.target = "SampleModel3" })
         let reasons = free.steps[0].partitions.joined().map { "\($0.name): \($0.executor), \($0.reason)" }
         #expect(reasons.contains("CarToCar: row, the migration policy V2to3MakerPolicy is code"))
         #expect(reasons.contains { $0.hasPrefix("PersonToPerson: set, ") })

@@ -114,7 +114,7 @@ struct AdoptionTests {
                 })
         }
         #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts = true") == true)
-        let losses = try migrator().plan(Configuration.allowingLosses { $0.target = "App 2" }).losses
+        let losses = try migrator().plan(.allowingLosses { $0.target = "App 2" }).losses
         let names = Set(losses.map(\.name))
         #expect(names.isSuperset(of: ["Record.metrics", "Record.count", "Record.group"]), "\(names)")
         #expect(!names.isDisjoint(with: ["Record.presets", "Preset.records"]), "\(names)")

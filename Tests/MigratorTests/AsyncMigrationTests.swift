@@ -112,7 +112,7 @@ struct AsyncMigrationTests {
     @Test("A cancelled task stops each of these calls")
     func cancelsOtherCalls() async throws {
         let files = StoreFiles(URL(fileURLWithPath: small.store))
-        _ = try await migrator.migrate(Configuration.allowingLosses { $0.chunkSize = .rows(5) })
+        _ = try await migrator.migrate(.allowingLosses { $0.chunkSize = .rows(5) })
         let migrated = try StoreBytes(small.store)
         let verifier = try Verifier(
             store: URL(fileURLWithPath: small.store),
@@ -238,7 +238,7 @@ struct AsyncMigrationTests {
     @Test("Each progress event after preflight has a fraction of the whole, which ends at 1")
     func fractions() async throws {
         let (updates, progress) = (Locked<[ProgressUpdate]>([]), Progress(totalUnitCount: 1))
-        _ = try await migrator.migrate(Configuration.allowingLosses { $0.chunkSize = .rows(20) }, progress: progress) { event in
+        _ = try await migrator.migrate(.allowingLosses { $0.chunkSize = .rows(20) }, progress: progress) { event in
             if case .progress(let update) = event { updates.withLock { $0.append(update) } }
         }
         #expect(progress.fractionCompleted == 1)

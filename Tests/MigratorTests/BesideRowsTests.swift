@@ -49,7 +49,7 @@ struct BesideRowsTests {
     func dropped(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.objects)
         let before = try StoreBytes(store.store)
-        let plan = try store.migrator().plan(Configuration.allowingLosses { $0.target = "App 2" })
+        let plan = try store.migrator().plan(.allowingLosses { $0.target = "App 2" })
         #expect(plan.refusals.map(\.code) == [.unknownObject, .unknownObject, .unknownObject])
         for name in Self.names {
             #expect(
@@ -176,7 +176,7 @@ struct BesideRowsTests {
         let store = try DamagedStore(
             .inPlace, damage: ["ALTER TABLE ZPERSON ADD COLUMN ZGONE VARCHAR", "UPDATE ZPERSON SET ZGONE = 'x'"],
             later: DamagedStore.withoutName)
-        let plan = try store.migrator().plan(Configuration.allowingLosses { $0.target = "App 2" }, checksRows: true)
+        let plan = try store.migrator().plan(.allowingLosses { $0.target = "App 2" }, checksRows: true)
         #expect(plan.warnings.contains { $0.subject.object == "ZPERSON.ZGONE" && $0.message.contains("2 values") })
         let report = try store.migrate()
         #expect(report.leftovers.map(\.name) == ["ZPERSON.ZGONE"])

@@ -46,7 +46,7 @@ struct ChainChoiceTests {
         let mixed = try MixedMigration()
         _ = try mixed.migrator().migrate(.allowingLosses())
         let refused = #expect(throws: FerryError.self) {
-            try mixed.migrator().migrate(Configuration.allowingLosses { $0.target = "App 4" })
+            try mixed.migrator().migrate(.allowingLosses { $0.target = "App 4" })
         }
         #expect(refused?.code == .backward && refused?.remedy.description.contains("allowsDowngrade = true") == true)
         var configuration = Configuration.allowingLosses { $0.target = "App 4" }

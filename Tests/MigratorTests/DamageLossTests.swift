@@ -1,8 +1,8 @@
-import TestSupport
 import Ferry
 import FerryBase
 import FerrySQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// The table of losses lists the rows that `--damaged drop` leaves out.

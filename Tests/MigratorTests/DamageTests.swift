@@ -107,7 +107,7 @@ struct DamageTests {
         DamagedStore.Way.allCases + [.policy])
     func rules(_ damage: Case, _ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: damage.damage)
-        let plan = try store.migrator().plan(Configuration.allowingLosses { $0.target = "App 2" }, checksRows: true)
+        let plan = try store.migrator().plan(.allowingLosses { $0.target = "App 2" }, checksRows: true)
         #expect(plan.refusals.isEmpty)
         #expect(
             plan.warnings.contains {

@@ -25,7 +25,7 @@ struct DamagedPagesTests {
         try hideRows(of: "ZBOOK", in: small.store)
         for damaged in [DamagedRows.refuse, .keep] {
             let error = try refusal(small.store) {
-                _ = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = damaged })
+                _ = try small.migrator().migrate(.allowingLosses { $0.damaged = damaged })
             }
             #expect(error.code == .storeDamaged && error.code.consequence == .refused, "\(error)")
             #expect(
@@ -57,7 +57,7 @@ struct DamagedPagesTests {
     func droppedFromCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = .drop })
+        let report = try small.migrator().migrate(.allowingLosses { $0.damaged = .drop })
         #expect(report.outcome == .migrated)
         #expect(report.warnings.contains { $0.message.contains("left out") }, "\(report.warnings)")
         let store = try Connection(path: small.store, mode: .readWrite)
@@ -70,7 +70,7 @@ struct DamagedPagesTests {
     func keptInPlace() throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.damaged = .keep })
+        let report = try small.migrator().migrate(.allowingLosses { $0.damaged = .keep })
         #expect(report.outcome == .migrated)
         #expect(report.warnings.contains { $0.code == .damagedPages }, "\(report.warnings)")
     }
@@ -87,7 +87,7 @@ struct DamagedPagesTests {
             try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 64))
             try file.close()
             for damaged in [DamagedRows.refuse, .keep, .drop] {
-                let error = try refusal(store) { _ = try migrator.migrate(Configuration.allowingLosses { $0.damaged = damaged }) }
+                let error = try refusal(store) { _ = try migrator.migrate(.allowingLosses { $0.damaged = damaged }) }
                 #expect(error.code == .storeDamaged && error.remedy.description.contains(".recover"), "\(error)")
             }
             #expect(throws: FerryError.self) { _ = try migrator.plan(checksRows: true) }
@@ -112,7 +112,7 @@ struct DamagedPagesTests {
             let calls: [() throws -> Void] = [
                 { _ = try migrator.plan() }, { _ = try migrator.plan(checksRows: true) },
                 { _ = try migrator.identify() },
-                { _ = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false }) },
+                { _ = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false }) },
             ]
             for (number, call) in calls.enumerated() {
                 try bytes.write(to: URL(fileURLWithPath: store))

@@ -35,11 +35,11 @@ struct ReportDescriptionTests {
     func refusals() throws {
         let small = try SmallMigration(rows: 20)
         let migrator = try small.migrator()
-        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "App 1" })
+        let plan = try migrator.plan(.allowingLosses { $0.target = "App 1" })
         #expect("\(plan)" == "App.sqlite is of version App 1 already.")
-        let refused = try migrator.plan(Configuration.allowingLosses { $0.dropUnknown = ["nothing"] })
+        let refused = try migrator.plan(.allowingLosses { $0.dropUnknown = ["nothing"] })
         #expect("\(refused)".hasPrefix("App.sqlite cannot be migrated: "), "\(refused)")
-        var summary = try migrator.migrate(Configuration.allowingLosses { $0.verify = .none }).verification
+        var summary = try migrator.migrate(.allowingLosses { $0.verify = .none }).verification
         #expect("\(summary)" == "It was not verified.")
         summary.mode = .quick
         summary.differences = try JSONDecoder().decode(

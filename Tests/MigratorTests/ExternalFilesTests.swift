@@ -194,7 +194,7 @@ struct ExternalFilesTests {
     func rollback(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let original = try DatabaseDump.text(store.store)
-        _ = try store.migrator().migrate(Configuration.allowingLosses { $0.target = "App 2" })
+        _ = try store.migrator().migrate(.allowingLosses { $0.target = "App 2" })
         #expect(try names(beside: store.result) == [Self.stray])
         _ = try StoreFiles(URL(fileURLWithPath: store.store)).rollback()
         #expect(try DatabaseDump.text(store.store) == original)

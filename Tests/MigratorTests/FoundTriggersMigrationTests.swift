@@ -99,7 +99,7 @@ struct FoundTriggersMigrationTests {
     func carried(_ way: Way) throws {
         let migration = try DerivedMigration()
         let migrator = try migration.migrator(mapping: way.mapping)
-        #expect(try migrator.plan(Configuration.allowingLosses { $0.target = way.target }, checksRows: true).refusals.isEmpty)
+        #expect(try migrator.plan(.allowingLosses { $0.target = way.target }, checksRows: true).refusals.isEmpty)
         _ = try migrator.migrate(
             Configuration.allowingLosses {
                 $0.target = way.target

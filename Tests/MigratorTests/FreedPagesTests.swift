@@ -88,7 +88,7 @@ struct FreedPagesTests {
     func output() throws {
         let stage = try Stage()
         let output = stage.folder.file("New.sqlite")
-        let report = try stage.migrator().migrate(Configuration.allowingLosses { $0.output = URL(fileURLWithPath: output) })
+        let report = try stage.migrator().migrate(.allowingLosses { $0.output = URL(fileURLWithPath: output) })
         #expect(report.freed?.givenBack ?? 0 > 2 << 20)
         try check(output)
         #expect(try FileLayer().attributes(output).size < 1 << 20)

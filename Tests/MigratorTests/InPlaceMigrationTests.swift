@@ -21,7 +21,7 @@ struct InPlaceMigrationTests {
             let store = try Connection(path: migration.store, mode: .readWrite)
             try store.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         }
-        let report = try migration.migrator().migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
+        let report = try migration.migrator().migrate(.allowingLosses { $0.takesSnapshot = false })
         let book = try #require(report.entityMappings.first { $0.source == "Book" })
         #expect(book.read == 30 && book.written == 30)
         #expect((book.isEstimated == true) == isLarge)
@@ -64,7 +64,7 @@ struct InPlaceMigrationTests {
         let (open, quick) = (try InferredMigration(form: .filledLog), try InferredMigration())
         let reader = try Connection(path: open.store, mode: .readOnly)
         #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let report = try open.migrator().migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
+        let report = try open.migrator().migrate(.allowingLosses { $0.takesSnapshot = false })
         #expect(report.outcome == .migrated && report.verification.isBeforeCommit)
         withExtendedLifetime(reader) {}
         let other = try quick.migrator().migrate(
@@ -93,7 +93,7 @@ struct InPlaceMigrationTests {
         let small = try InferredMigration(form: form)
         let before = try StoreBytes(small.store)
         let output = small.folder.file("New.sqlite")
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.output = URL(fileURLWithPath: output) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.output = URL(fileURLWithPath: output) })
         #expect(report.mode == .inPlace && report.snapshot == nil)
         #expect(try StoreBytes(small.store) == before)
         let store = try Connection(path: output, mode: .readWrite)
@@ -114,7 +114,8 @@ struct InPlaceMigrationTests {
             let small = try InferredMigration(form: form)
             var failed = false
             do {
-                _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(.allowingLosses())
+                _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(
+                    .allowingLosses())
             } catch {
                 failed = true
             }

@@ -40,7 +40,7 @@ struct InferredPreflightTests {
         let before = try Data(contentsOf: URL(fileURLWithPath: store))
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))], mappings: [])
-        let outcome = Result { try migrator.migrate(Configuration.allowingLosses { $0.target = "V\(entities.count + 1)" }) }
+        let outcome = Result { try migrator.migrate(.allowingLosses { $0.target = "V\(entities.count + 1)" }) }
         if case .failure = outcome { #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before) }
         return (outcome, store, folder)
     }

@@ -97,11 +97,11 @@ struct JournalRecoveryTests {
         try writer.execute("BEGIN; UPDATE ZBOOK SET ZTITLE = 'app'")
         #expect(try FileLayer().exists(small.store + "-journal"))
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration.allowingLosses { $0.recovers = true })
+            try small.migrator().migrate(.allowingLosses { $0.recovers = true })
         }
         #expect(error?.code == .storeInUse)
         try writer.execute("ROLLBACK")
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.recovers = true })
+        let report = try small.migrator().migrate(.allowingLosses { $0.recovers = true })
         #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .recoveredJournal })
     }
 }

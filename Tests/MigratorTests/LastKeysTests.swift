@@ -27,7 +27,7 @@ struct LastKeysTests {
         try change(small, statement)
         let keys = "SELECT group_concat(Z_PK) FROM (SELECT Z_PK FROM ZBOOK ORDER BY Z_PK)"
         let before = try Connection(path: small.store, mode: .readOnly).value(keys)
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.chunkSize = .rows(5) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.chunkSize = .rows(5) })
         #expect(report.outcome == .migrated)
         let after = try Connection(path: small.store, mode: .readOnly)
         #expect(try after.value(keys) == before)
@@ -41,7 +41,7 @@ struct LastKeysTests {
             try change(small, "UPDATE ZBOOK SET Z_PK = -9223372036854775808 \(statement)")
             let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
             for _ in 0..<2 {
-                let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration.allowingLosses()) }
+                let error = #expect(throws: FerryError.self) { try small.migrator().migrate(.allowingLosses()) }
                 #expect(error?.code == .rowFailed && error?.message.contains("Book") == true)
             }
             #expect(try Data(contentsOf: URL(fileURLWithPath: small.store)) == before)
@@ -61,7 +61,7 @@ struct LastKeysTests {
             """, to: "One.json")
         let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
         for _ in 0..<2 {
-            let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration.allowingLosses()) }
+            let error = #expect(throws: FerryError.self) { try small.migrator().migrate(.allowingLosses()) }
             #expect(
                 error?.code == .noKeysLeft && error?.message.contains("entity Book") == true,
                 "\(String(describing: error))")
@@ -74,7 +74,7 @@ struct LastKeysTests {
         let small = try SmallMigration()
         for limit in [Int.max, Int.min, 1 << 62] {
             let error = #expect(throws: FerryError.self) {
-                try small.migrator().migrate(Configuration.allowingLosses { $0.memoryLimit = limit })
+                try small.migrator().migrate(.allowingLosses { $0.memoryLimit = limit })
             }
             #expect(error?.code == .usage)
         }
@@ -84,7 +84,7 @@ struct LastKeysTests {
     func refusesRecords() throws {
         let small = try SmallMigration()
         let held = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration.allowingLosses { $0.holdsSwap = true })
+            try small.migrator().migrate(.allowingLosses { $0.holdsSwap = true })
         }
         #expect(held?.code == .swapHeld)
         let path = small.store + ".ferry/run.json"
@@ -96,7 +96,7 @@ struct LastKeysTests {
             migration[key] = value
             changed["migration"] = migration
             try JSONSerialization.data(withJSONObject: changed).write(to: URL(fileURLWithPath: path))
-            let error = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration.allowingLosses()) }
+            let error = #expect(throws: FerryError.self) { try small.migrator().migrate(.allowingLosses()) }
             #expect(error?.code == .runDiffers)
             #expect(throws: FerryError.self) { try StoreFiles(URL(fileURLWithPath: small.store)).status() }
         }

@@ -92,10 +92,10 @@ struct LaterStepsTests {
     func before(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: nil)
         let bytes = try StoreBytes(store)
-        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true)
+        let plan = try migrator.plan(.allowingLosses { $0.target = "V3" }, checksRows: true)
         #expect(plan.steps.count == 2)
         #expect(plan.refusals.map(\.code) == [code] && plan.refusals.first?.message.contains(words) == true)
-        let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration.allowingLosses { $0.target = "V3" }) }
+        let error = #expect(throws: FerryError.self) { try migrator.migrate(.allowingLosses { $0.target = "V3" }) }
         #expect(error?.code == code && error?.remedy.isEmpty == false)
         #expect(try StoreBytes(store) == bytes)
         // The run has not begun.
@@ -113,7 +113,7 @@ struct LaterStepsTests {
             last: last, filter: code == .notUnique ? "writer != 'nobody'" : nil,
             lastFilter: code == .notUnique ? nil : call)
         let before = try DatabaseDump.text(store)
-        let plan = try migrator.plan(Configuration.allowingLosses { $0.target = "V3" }, checksRows: true)
+        let plan = try migrator.plan(.allowingLosses { $0.target = "V3" }, checksRows: true)
         #expect(plan.refusals.isEmpty)
         #expect(plan.notChecked?.contains { $0.contains("Book.heading") } == (code == .mandatoryValue))
         let error = #expect(throws: FerryError.self) {

@@ -57,7 +57,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration.allowingLosses { $0.memoryLimit = 1 << 20 })
+            try small.migrator().migrate(.allowingLosses { $0.memoryLimit = 1 << 20 })
         }
         #expect(error?.code == .usage)
         #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)

@@ -58,7 +58,7 @@ struct NameFormTests {
                 models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
                 mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
         }
-        #expect(throws: FerryError.self) { try migrator(one).migrate(Configuration.allowingLosses { $0.holdsSwap = true }) }
+        #expect(throws: FerryError.self) { try migrator(one).migrate(.allowingLosses { $0.holdsSwap = true }) }
         let report = try migrator(other).migrate(.allowingLosses())
         #expect(report.resumed)
         #expect(try StoreFiles(URL(fileURLWithPath: other + "/App.sqlite")).snapshots().count == 1)

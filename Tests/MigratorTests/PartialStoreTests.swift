@@ -165,7 +165,7 @@ struct PartialStoreTests {
     @Test("A named version selects the version of its own part")
     func named() throws {
         let setting = try merged()
-        let report = try setting.migrator().migrate(Configuration.allowingLosses { $0.target = "Core 2" })
+        let report = try setting.migrator().migrate(.allowingLosses { $0.target = "Core 2" })
         #expect(report.chain == ["Core + Settings", "Core 2 + Settings"])
         try expectRows(setting, atlas: false)
     }

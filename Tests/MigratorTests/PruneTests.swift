@@ -56,7 +56,7 @@ struct PruneTests {
         _ = try store.rollback(to: wayBack)
         try files.remove(small.store + ".ferry-log.json")
         let held = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration.allowingLosses { $0.holdsSwap = true })
+            try small.migrator().migrate(.allowingLosses { $0.holdsSwap = true })
         }
         #expect(held?.code == .swapHeld)
         let taken = try #require(try store.snapshots().last)

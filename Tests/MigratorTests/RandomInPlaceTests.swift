@@ -63,7 +63,7 @@ struct RandomInPlaceTests {
         let text = try random.text { text in
             try FileLayer().replace(mapping, with: Array(text.utf8))
             do {
-                return try migrator().plan(Configuration.allowingLosses { $0.target = "V2" }, checksRows: true).refusals.isEmpty
+                return try migrator().plan(.allowingLosses { $0.target = "V2" }, checksRows: true).refusals.isEmpty
             } catch is FerryError {
                 return false
             }

@@ -53,7 +53,9 @@ struct RepairTests {
         let schema = try self.schema()
         try Connection(path: store, mode: .readWrite).execute(damage)
         let before = try Data(contentsOf: URL(fileURLWithPath: store))
-        let calls: [() throws -> Void] = [{ _ = try migrator().plan() }, { _ = try migrator().migrate(.allowingLosses()) }]
+        let calls: [() throws -> Void] = [
+            { _ = try migrator().plan() }, { _ = try migrator().migrate(.allowingLosses()) },
+        ]
         for call in calls {
             let error = #expect(throws: FerryError.self) { try call() }
             #expect(
@@ -61,7 +63,7 @@ struct RepairTests {
             for part in parts { #expect(error?.message.contains(part) == true, "\(error?.message ?? "")") }
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
-        let report = try migrator().migrate(Configuration.allowingLosses { $0.repairs = true })
+        let report = try migrator().migrate(.allowingLosses { $0.repairs = true })
         #expect(report.outcome == .upToDate && Set(report.repaired ?? []) == Set(parts), "\(report.repaired ?? [])")
         #expect(try self.schema() == schema)
         let connection = try Connection(path: store, mode: .readOnly)
@@ -69,7 +71,7 @@ struct RepairTests {
             #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 3") == 6)
         }
         #expect(try StoreFiles(URL(fileURLWithPath: store)).snapshots().count == 1)
-        #expect(try migrator().migrate(Configuration.allowingLosses { $0.repairs = true }).repaired == [])
+        #expect(try migrator().migrate(.allowingLosses { $0.repairs = true }).repaired == [])
         #expect(try migrator().plan().isUpToDate)
         let models = [ModelSource.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))]
         let summary = try Verifier(store: URL(fileURLWithPath: store), models: models).verifyStore()
@@ -96,7 +98,7 @@ struct RepairTests {
         let start = try #require(text.range(of: "<entity")), end = try #require(text.range(of: "</model>"))
         try folder.writeVersion("App 2", text[start.lowerBound..<end.lowerBound] + #"<entity name="New"/>"#)
         try Connection(path: store, mode: .readWrite).execute("ALTER TABLE ZBOOK DROP COLUMN ZTITLE")
-        let error = #expect(throws: FerryError.self) { try migrator().migrate(Configuration.allowingLosses { $0.target = "App 2" }) }
+        let error = #expect(throws: FerryError.self) { try migrator().migrate(.allowingLosses { $0.target = "App 2" }) }
         #expect(error?.code == .damagedSource)
         let report = try migrator().migrate(
             Configuration.allowingLosses {

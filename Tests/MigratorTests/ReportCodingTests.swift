@@ -42,7 +42,7 @@ struct ReportCodingTests {
     func plans() throws {
         let small = try SmallMigration()
         let migrator = try small.migrator()
-        let plan = try readBack(migrator.plan(Configuration.allowingLosses { $0.executor = .set }))
+        let plan = try readBack(migrator.plan(.allowingLosses { $0.executor = .set }))
         #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
         let mappings = plan.steps[0].partitions.joined()
         #expect(!mappings.isEmpty && mappings.allSatisfy { $0.executor == .set || $0.executor == .row })

@@ -1,7 +1,7 @@
-import TestSupport
 import Ferry
 import FerryBase
 import Foundation
+import TestSupport
 import Testing
 
 /// The fraction and the time left of runs that take as long as their plan says, or longer.

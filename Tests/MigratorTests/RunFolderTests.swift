@@ -81,7 +81,7 @@ struct RunFolderTests {
             try small.folder.makeLink("App.sqlite" + link, to: precious)
             let error = #expect(throws: FerryError.self) {
                 if link == ".ferry" {
-                    _ = try small.migrator().migrate(Configuration.allowingLosses { $0.restarts = restart })
+                    _ = try small.migrator().migrate(.allowingLosses { $0.restarts = restart })
                 } else {
                     _ = try small.migrator().rehearse()
                 }

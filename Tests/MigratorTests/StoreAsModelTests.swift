@@ -65,13 +65,13 @@ struct StoreAsModelTests {
         #expect(plan.chain == ["1.0.0", "2.0.0"] && plan.refusals.isEmpty && plan.warnings.isEmpty)
         #expect(plan.isOwnModel == true && plan.layoutStore?.path == folder.file("new.sqlite"))
         #expect(try bytes() == before)
-        let report = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
+        let report = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false })
         #expect(report.chain == ["1.0.0", "2.0.0"] && report.layoutStore?.path == folder.file("new.sqlite"))
         let after = try bytes()
         #expect(after["new.sqlite"] == before["new.sqlite"])
         #expect(Set(after.keys) == ["old.sqlite", "new.sqlite", "old.sqlite.ferry-log.json"])
         #expect(try columns("old.sqlite").contains("ZSUBTITLE"))
-        let again = try migrator.migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
+        let again = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false })
         #expect(again.outcome == .upToDate)
     }
 
@@ -83,7 +83,7 @@ struct StoreAsModelTests {
         try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 7")
         let before = try bytes()
         #expect(before["new.sqlite-wal"]?.isEmpty == false)
-        _ = try migrator([source("new.sqlite")]).migrate(Configuration.allowingLosses { $0.takesSnapshot = false })
+        _ = try migrator([source("new.sqlite")]).migrate(.allowingLosses { $0.takesSnapshot = false })
         let after = try bytes()
         for name in ["new.sqlite", "new.sqlite-wal"] { #expect(after[name] == before[name], "\(name)") }
         withExtendedLifetime(connection) {}
@@ -126,9 +126,9 @@ struct StoreAsModelTests {
         #expect(try migrator([source("none.sqlite")]).plan().chain == ["1.0.0", "none.sqlite"])
         let both = try migrator([source("new.sqlite"), source("other.sqlite")])
         for name in ["new.sqlite", "new", folder.file("new.sqlite")] {
-            #expect(try both.plan(Configuration.allowingLosses { $0.target = name }).chain == ["1.0.0", "new.sqlite"], "\(name)")
+            #expect(try both.plan(.allowingLosses { $0.target = name }).chain == ["1.0.0", "new.sqlite"], "\(name)")
         }
-        let error = #expect(throws: FerryError.self) { try both.plan(Configuration.allowingLosses { $0.target = "2.0.0" }) }
+        let error = #expect(throws: FerryError.self) { try both.plan(.allowingLosses { $0.target = "2.0.0" }) }
         #expect(error?.code == .noSuchVersion)
     }
 

@@ -24,7 +24,7 @@ struct SwapPlaceTests {
         do {
             let app = try Connection(path: small.store, mode: .readWrite)
             if hasRead, form == .plain { #expect(try app.integer("SELECT count(*) FROM ZBOOK") == 12) }
-            #expect(try small.migrator().migrate(Configuration.allowingLosses { $0.now = Self.quick.now }).outcome == .migrated)
+            #expect(try small.migrator().migrate(.allowingLosses { $0.now = Self.quick.now }).outcome == .migrated)
             try app.execute("INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZHEADING) VALUES (900, 2, 1, 'late')")
             #expect(try app.value("PRAGMA integrity_check") == .text("ok"))
 

@@ -40,8 +40,12 @@ struct MigrationInput {
         .repeated(
             "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
-            "--accept-loss", "Accept every loss. Without it, migrate and plan --check refuse any loss that --lose does not name."),
-        .flag("--refuse-loss", "Refuse any loss that --lose does not name, as migrate and plan --check always do without --accept-loss."),
+            "--accept-loss",
+            "Accept every loss. Without it, migrate and plan --check refuse any loss that --lose does not name."),
+        .flag(
+            "--refuse-loss",
+            "Refuse any loss that --lose does not name, as migrate and plan --check do in any case without --accept-loss."
+        ),
         .value(
             "--chain", "FILE",
             "File with the versions to migrate through, in order: one name per line, or a JSON array."),

@@ -80,7 +80,8 @@ struct AttributeLosses {
         var loss = loss(property, .carriedInPart(by: found.map(\.reading.mapping.name).distinct))
         // Objects that no mapping carries are lost as objects.
         let whole = own.filter(\.reading.conditions.isEmpty).map(\.reading.mapping)
-        loss.objects = .init(of: mappings.carriers.filter { !whole.contains($0) }, except: found.map(\.reading).distinct)
+        loss.objects = .init(
+            of: mappings.carriers.filter { !whole.contains($0) }, except: found.map(\.reading).distinct)
         return loss
     }
 
@@ -115,7 +116,8 @@ extension [Carrier] {
         if free.map(\.reading.mapping).haveComplements { return true }
         let isOfEach = free.contains { carrier in
             let mapping = carrier.reading.mapping
-            return (mapping.iteration == nil || carrier.isJoin) && mapping.filter.map { $0.holds(whereThereIs: name) } ?? true
+            return (mapping.iteration == nil || carrier.isJoin)
+                && mapping.filter.map { $0.holds(whereThereIs: name) } ?? true
         }
         if isOfEach { return true }
         // Of one mapping, the value of one condition and that of its complement.

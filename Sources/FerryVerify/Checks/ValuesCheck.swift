@@ -86,7 +86,9 @@ private struct SourceValues: Sendable {
         for (open, before) in zip(attributes, row.first ?? []) {
             var missing = (before.integer ?? 0) - toldObjects
             for copy in open.copies where missing > 0 {
-                guard let column = context.destination.column(of: copy.property, in: copy.entity)?.name else { continue }
+                guard let column = context.destination.column(of: copy.property, in: copy.entity)?.name else {
+                    continue
+                }
                 missing -=
                     try context.connection.integer(
                         "SELECT count(\(Connection.quoted(column))) FROM "

@@ -237,8 +237,9 @@ private struct LinkRules {
     private var partial: Set<[PropertyKey]> = []
     /// The relationships of the source whose links each of the destination gets; nil for those of an expression.
     private var fillers: [PropertyKey: Set<PropertyKey?>] = [:]
-    /// The names in rules and elements that may carry links in other ways: several relationships into one, links that
-    /// become objects. A value that reads a relationship does not carry its links.
+    /// The names in rules and elements that may carry links in other ways: several relationships into one, or objects.
+    ///
+    /// A value that reads a relationship does not carry its links.
     private(set) var read: Set<String> = []
 
     init(in context: VerificationContext) {

@@ -76,7 +76,8 @@ struct LinksInPlace {
                     : target.links.count(in: "destination", context.connection)
             }
             context.report(
-                LinksCheck.self, entity: links.key.entity, property: links.key.property, count: counted.before - after - (links.told ?? 0),
+                LinksCheck.self, entity: links.key.entity, property: links.key.property,
+                count: counted.before - after - (links.told ?? 0),
                 example: "\(links.form.links.table) \(links.key.property)")
         }
     }

@@ -67,7 +67,7 @@ struct BudgetTests {
     @Test("A large enough budget changes nothing")
     func isNotSpent() throws {
         let small = try SmallMigration()
-        let report = try small.migrator().migrate(Configuration.allowingLosses { $0.budget = .seconds(3_600) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.budget = .seconds(3_600) })
         #expect(report.outcome == .migrated && !report.resumed)
     }
 
@@ -103,7 +103,7 @@ struct BudgetTests {
         let stop = StopRequest()
         stop.request(FerryError(.interrupted, "Stopped by hand."))
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(Configuration.allowingLosses { $0.budget = .nanoseconds(1) }, stop: stop)
+            try small.migrator().migrate(.allowingLosses { $0.budget = .nanoseconds(1) }, stop: stop)
         }
         #expect(error?.code == .interrupted)
     }
