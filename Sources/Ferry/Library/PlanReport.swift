@@ -178,6 +178,8 @@ public struct Loss: Sendable, Hashable, Codable {
     public var isAtMost: Bool { isUpperBound ?? false }
     /// ``isAtMost``; absent in records of earlier tools.
     var isUpperBound: Bool?
+    /// The place of the pass over the rows that loses it, if only that pass shows the number.
+    var pass: Int?
     /// The reason for the loss.
     public var because: String
     /// The lost content and its amount, as a sentence.
@@ -207,6 +209,7 @@ public struct Loss: Sendable, Hashable, Codable {
         rows = loss.count.number
         isEstimated = loss.count.isEstimated
         isUpperBound = loss.count.isUpperBound ? true : nil
+        pass = loss.count.isUpperBound ? loss.pass : nil
         because = loss.because
         text = loss.sentence
         isByFilter = loss.isByFilter
@@ -215,22 +218,28 @@ public struct Loss: Sendable, Hashable, Codable {
         isOfOrder = loss.isOfOrder ? true : nil
     }
 
+    /// The loss with an exact number.
+    func counted(_ rows: Int64) -> Loss {
+        var loss = self
+        (loss.rows, loss.isEstimated, loss.isUpperBound) = (rows, false, nil)
+        loss.text =
+            "\(isOrder ? "The order of " : "")\(name) is lost, \(isOrder ? "of " : "")"
+            + "\(rows.counting(isCountedInValues ? "value" : "object")): \(because)."
+        return loss
+    }
+
     /// The loss with the run's count, if only one entity mapping carries the entity.
     func counted(by mappings: [MigrationReport.EntityMappingReport]) -> Loss {
         let own = mappings.filter { $0.source == entity && $0.step == step }
         if isByMerging == true, !own.isEmpty, own.allSatisfy({ $0.merged == 0 && $0.isEstimated != true }) {
-            var loss = self
-            (loss.rows, loss.isEstimated, loss.isUpperBound) = (0, false, nil)
-            return loss
+            return counted(0)
         }
         // Other mappings may read the same objects for a part of them.
         let filtering = own.filter { filters?.contains($0.name) == true }
         guard isByFilter, let dropping = (filtering.isEmpty ? own : filtering).first,
             (filtering.isEmpty ? own : filtering).count == 1, dropping.isEstimated != true
         else { return self }
-        var loss = self
-        (loss.rows, loss.isEstimated, loss.isUpperBound) = (dropping.dropped, false, nil)
-        return loss
+        return counted(dropping.dropped)
     }
 }
 

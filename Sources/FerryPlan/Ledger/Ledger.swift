@@ -18,6 +18,10 @@ struct Ledger {
         self.versions = versions
     }
 
+    private init(carriers: [StepCarriers], versions: [String]) {
+        (self.carriers, self.versions) = (carriers, versions)
+    }
+
     private var model: ManagedObjectModel { carriers[0].model }
 
     // MARK: Lost as a whole
@@ -232,6 +236,19 @@ struct Ledger {
         return losses.contains {
             $0.property == inverse && model.isKind($0.entity, of: relationship.destinationEntity)
                 || $0.property == inverse && model.isKind(relationship.destinationEntity, of: $0.entity)
+        }
+    }
+
+    /// The losses of one pass by itself, under the names of its own source version, each with the properties of the store
+    /// that have become what it loses; uncounted.
+    func losses(ofPass number: Int) -> [(loss: ChainLoss, properties: Set<StoredProperty>)] {
+        let index = number - 1
+        let origins = held([:], at: index)
+        let later = Ledger(carriers: Array(carriers[index...]), versions: Array(versions[index...]))
+        return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
+            let own = Set(loss.entities.map { StoredProperty(entity: $0, property: loss.property) })
+            let sides = own.union(own.flatMap(carriers[index].sides))
+            return (loss, Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys))
         }
     }
 

@@ -213,6 +213,9 @@ struct LedgerTests {
             """, from: 2, sql: "UPDATE ZBOOK SET ZSHELF = 1")
         let told = try losses(all)
         #expect(told == ["Shelf.books <4"], "\(told)")
+        // The step itself counts.
+        let history = try app.run("history", "App.sqlite", "--json")
+        #expect(history.output.contains("\"rows\": 3"), "\(history.output)")
     }
 
     @Test("Names that no model has are refused, with those that are near")
