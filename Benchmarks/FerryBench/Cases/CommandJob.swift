@@ -17,6 +17,7 @@ enum CommandJob {
             try MigratorJob.inPlace(
                 data, work: work, rows: rows,
                 Configuration {
+                    $0.losses = .allow
                     $0.executor = executor
                     $0.verify = verify
                     $0.takesSnapshot = takesSnapshot

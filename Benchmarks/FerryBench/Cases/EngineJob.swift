@@ -33,6 +33,7 @@ enum MigratorJob {
         let report = try probe.measure(rows: rows) {
             try migrator.migrate(
                 Configuration {
+                    $0.losses = .allow
                     $0.target = Subject.target
                     $0.output = output
                     $0.executor = .set
@@ -55,7 +56,8 @@ enum MigratorJob {
     /// - Throws: ``FerryError``.
     @discardableResult
     static func inPlace(
-        _ data: String, work: String, rows: Int, _ configuration: Configuration = Configuration(), probe: Probe
+        _ data: String, work: String, rows: Int, _ configuration: Configuration = Configuration { $0.losses = .allow },
+        probe: Probe
     ) throws -> MigrationReport {
         let store = try Subject.copyStore(data, work: work)
         let migrator = try Subject.migrator(data, store: store)

@@ -34,6 +34,7 @@ struct SwapCase: BenchmarkCase {
         }
         let migrator = try Subject.migrator(data, store: store)
         var configuration = Configuration {
+            $0.losses = .allow
             $0.target = Subject.target
             $0.executor = .set
             $0.verify = .none

@@ -31,6 +31,7 @@ struct VerifyCase: BenchmarkCase {
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
         _ = try Subject.migrator("\(folder)/library").migrate(
             Configuration {
+                $0.losses = .allow
                 $0.target = Subject.target
                 $0.output = URL(fileURLWithPath: "\(folder)/\(Self.migrated)")
                 $0.executor = .set
@@ -47,6 +48,7 @@ struct VerifyCase: BenchmarkCase {
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
             Configuration {
+                $0.losses = .allow
                 $0.executor = .set
                 $0.verify = side == "quick" ? .quick : .full
             }, probe: probe)

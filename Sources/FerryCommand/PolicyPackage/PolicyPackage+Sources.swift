@@ -184,6 +184,8 @@ extension PolicyPackage {
                 var configuration = Configuration { $0.target = Self.target }
                 // Only the mapping models above; others of the app's may lie beside them.
                 configuration.ignoresMappingsBeside = true
+                // What only the policies' code carries counts as lost; an app names in `allowedLosses` what may be lost.
+                configuration.losses = .allow
                 let places = try Self.unwrittenPlaces()
                 guard places.isEmpty else {
                     // A migration with a place that is still to be written fails, and leaves the store as it was.
