@@ -262,11 +262,15 @@ struct Ledger {
             for name in model.storedProperties(of: entity) {
                 let property = StoredProperty(entity: entity, property: name)
                 guard whole[property] == nil else { continue }
-                let isComputed = carriers.indices.contains { index in
-                    let now = properties(of: [property], at: index).flatMap { carriers[index].all[$0] ?? [] }
-                    return !now.isEmpty && now.allSatisfy(\.isTransformed)
+                var now: Set<StoredProperty> = [property]
+                for step in carriers {
+                    let all = now.flatMap { step.all[$0] ?? [] }
+                    if !all.isEmpty, all.allSatisfy(\.isTransformed) {
+                        found.append(property)
+                        break
+                    }
+                    now = now.reduce(into: []) { $0.formUnion(step.continuations(of: $1)) }
                 }
-                if isComputed { found.append(property) }
             }
         }
         return found
