@@ -256,6 +256,7 @@ struct Ledger {
 
     /// The properties of the store whose values a listed function computes anew in some step, by their names.
     func transformed() -> [StoredProperty] {
+        guard carriers.contains(where: \.transforms) else { return [] }
         let whole = whole()
         var found: [StoredProperty] = []
         for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {

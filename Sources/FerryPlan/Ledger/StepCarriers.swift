@@ -23,6 +23,8 @@ struct StepCarriers {
     let model: ManagedObjectModel
     let mappings: [String: [ResolvedEntityMapping]]
     private(set) var all: [StoredProperty: [Carrier]] = [:]
+    /// Whether a function computes any value anew.
+    private(set) var transforms = false
     private var entities: [String: Set<String>] = [:]
     private var policyEntities: [String: String] = [:]
 
@@ -58,6 +60,7 @@ struct StepCarriers {
         var carrier = Carrier(
             reading: reading, destination: StoredProperty(entity: mapping.destination, property: name),
             isTransformed: path.isTransformed || end.isTransformed)
+        if carrier.isTransformed { transforms = true }
         for property in end.properties {
             if !carrier.isTransformed, let type, let name = property.property,
                 let old = model.attribute(name, of: property.entity)?.type
