@@ -95,6 +95,8 @@ extension Computation {
         case .operation(.orNil, _), .operation(.fails, _): false
         case .operation(_, let parts): parts.contains(where: \.mayFail)
         case .call("ferry_json_get", _): false
+        // Every value of JSON has a text.
+        case .call("ferry_to_string", let parts): parts.contains(where: \.mayFail)
         case .call(let name, let parts):
             parts.contains(where: \.mayFail)
                 || !(parts.count == 1 && parts[0].fits(name))
