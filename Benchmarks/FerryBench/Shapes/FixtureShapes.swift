@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryCommand
 internal import FerryGenerate
+internal import Foundation
 
 /// Stores of the models of real apps, with their mapping models.
 enum FixtureShapes {
@@ -92,6 +93,24 @@ enum FixtureShapes {
             ])
     }
 
+    /// Leaves out what `mapping init` leaves open, as for entities and properties that are new or gone.
+    private static func closePlaces(of mapping: String) throws {
+        let url = URL(fileURLWithPath: mapping)
+        func isOpen(_ value: Any?) -> Bool { (value as? String)?.hasPrefix("?") == true }
+        guard var root = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any],
+            let all = root["entityMappings"] as? [[String: Any]]
+        else { throw FerryError(.internalError, "`ferry mapping init` wrote no entity mappings.") }
+        root["entityMappings"] = all.filter { !isOpen($0["source"]) }.map { entityMapping in
+            var closed = entityMapping
+            if isOpen(closed["destination"]) { closed["destination"] = NSNull() }
+            for part in ["attributes", "relationships"] {
+                closed[part] = (closed[part] as? [String: Any])?.filter { !isOpen($0.value) }
+            }
+            return closed
+        }
+        try JSONSerialization.data(withJSONObject: root, options: [.sortedKeys]).write(to: url)
+    }
+
     private static func wire(
         _ name: String, _ summary: String, to version: String, rows: Int, isCopied: Bool = false, small: Double? = nil
     ) -> Shape {
@@ -109,6 +128,7 @@ enum FixtureShapes {
                 guard code == 0 else {
                     throw FerryError(.internalError, "`ferry mapping init` ended with \(code).")
                 }
+                try closePlaces(of: mapping)
                 words += ["--mappings", mapping, "--executor", "set"]
             }
             return try folder.generate(
