@@ -91,7 +91,7 @@ public struct Verifier: Sendable {
                 let hashes = new.metadata.hashes
                 let run = try RunLog(beside: new.path, files: files).migration(to: hashes)
                 let (step, losses) = try step(from: old, to: new, run)
-                let told = try reported(losses, of: step, in: old)
+                let told = try reported(losses, of: step, in: old, now: run?.now)
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
@@ -121,12 +121,14 @@ public struct Verifier: Sendable {
     }
 
     /// What a migration of the old store says it loses, counted in that store.
-    private func reported(_ losses: [ChainLoss], of step: StepPlan, in old: OpenedStore) throws -> [ToldLoss] {
+    private func reported(
+        _ losses: [ChainLoss], of step: StepPlan, in old: OpenedStore, now: Double?
+    ) throws -> [ToldLoss] {
         guard step.resolved.middle.isEmpty else { return ToldLoss.of(step.resolved, reported: nil) }
         let connection = old.sourceGuard.connection
         let counter = LossCounter(
             connection: connection, layout: try StoreLayout.actual(for: step.resolved.source.model, on: connection),
-            rows: [:], now: Date.now.timeIntervalSinceReferenceDate)
+            rows: [:], now: now ?? Date.now.timeIntervalSinceReferenceDate)
         let told = losses.filter { !$0.isOfOrder }
         return try ToldLoss.of(step.resolved, reported: counter.counted(told, .all).map { ToldLoss($0) })
     }

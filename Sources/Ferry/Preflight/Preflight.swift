@@ -22,19 +22,20 @@ struct Preflight {
     var findings = Findings()
     /// The losses by damage that is left out.
     var losses: [ChainLoss] = []
+    /// The run's time, for expressions that ask for it.
+    let now: Double
 
     /// Returns nil if there is nothing to do, or the step that reads the store is refused.
-    init?(_ planned: Planned, _ store: OpenedStore, _ configuration: Configuration) {
+    init?(_ planned: Planned, _ store: OpenedStore, _ configuration: Configuration, now: Double) {
         guard let first = planned.plan.firstStep, let inPlace = planned.inPlace else { return nil }
         (self.planned, self.store, self.configuration) = (planned, store, configuration)
+        self.now = now
         step = first
         self.inPlace = inPlace
     }
 
     var layout: StoreLayout { planned.layout }
     var named: NamedStep { NamedStep(0, of: planned.plan) }
-    /// The time for expressions that ask for it.
-    var now: Double { configuration.now().timeIntervalSinceReferenceDate }
     var connection: Connection { store.sourceGuard.connection }
     var isInPlace: Bool { step.mode == .inPlace }
     /// Whether a later step copies: the copy heals damage that the first step keeps, and cannot carry every object.

@@ -30,7 +30,7 @@ extension MigrationRun {
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
         report.notChecked = checksRows ? notChecked(planned, store) : []
-        guard var preflight = Preflight(planned, store, configuration) else {
+        guard var preflight = Preflight(planned, store, configuration, now: now) else {
             try report.addTables(of: planned.plan)
             return report
         }

@@ -218,7 +218,7 @@ final class MigrationRun {
         }
         var refusals = report.refusals
         if known == nil, refusals.contains(where: { $0.code == .lossRefused }),
-            var preflight = Preflight(planned, store, configuration)
+            var preflight = Preflight(planned, store, configuration, now: now)
         {
             refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
         }
@@ -302,7 +302,7 @@ final class MigrationRun {
         _ store: OpenedStore, _ planned: Planned, _ folder: inout RunFolder?
     ) throws -> Findings {
         let plan = planned.plan
-        guard var preflight = Preflight(planned, store, configuration) else {
+        guard var preflight = Preflight(planned, store, configuration, now: now) else {
             try Self.refuse(plan.refusals)
             return Findings()
         }

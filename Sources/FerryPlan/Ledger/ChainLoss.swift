@@ -117,12 +117,6 @@ package struct ChainLoss: Sendable {
         }
     }
 
-    /// Whether links are lost, and not only their order.
-    package func isOfLinks(in model: ManagedObjectModel) -> Bool {
-        guard let property, !isOfOrder else { return false }
-        return (entities + [entity]).contains { model.relationship(property, of: $0) != nil }
-    }
-
     package var because: String {
         switch cause {
         case .removed: return "\(version) does not have it"
@@ -133,6 +127,7 @@ package struct ChainLoss: Sendable {
             return "no entity mapping to \(version) carries it\(reads)"
         case .leftToPolicy(let policy): return "only the code of \(policy) could carry it to \(version)"
         case .filtered: return "some objects do not meet the filters of the entity mappings to \(version)"
+        case .carriedInPart([]): return "\(version) keeps the values of some objects only"
         case .carriedInPart(let mappings):
             return "only \(mappings.words) carr\(mappings.count == 1 ? "ies" : "y") it, and not from every object"
         case .narrowed(let type): return "\(version) stores it as \(type)"

@@ -65,14 +65,18 @@ struct Ledger {
         guard !carriers.isEmpty else { return [] }
         let whole = whole()
         let parts = parts(whole)
-        return (lines(whole) + parts + OrderLosses(carriers, versions: versions).losses()).compactMap { loss in
-            var loss = loss
-            let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
-            if objects == 0, !areEstimated { return nil }
-            loss.count = .atMost(objects)
-            if loss.property == nil, loss.isWhole { loss.count = areEstimated ? .about(objects) : .exactly(objects) }
-            return loss
-        }
+        return
+            (lines(whole) + parts + thinned(except: parts, whole) + OrderLosses(carriers, versions: versions).losses())
+            .compactMap { loss in
+                var loss = loss
+                let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
+                if objects == 0, !areEstimated { return nil }
+                loss.count = .atMost(objects)
+                if loss.property == nil, loss.isWhole {
+                    loss.count = areEstimated ? .about(objects) : .exactly(objects)
+                }
+                return loss
+            }
     }
 
     private func lines(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
@@ -204,7 +208,9 @@ struct Ledger {
             return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
         }
         for (property, all) in properties {
-            let found = all.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
+            // What ends here keeps nothing.
+            let living = all.filter { !carriers[index].continuations(of: $0).isEmpty }
+            let found = living.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
                 carriers[index].sides(of: one).lazy.compactMap { causes[$0] }.first
             }
             guard let cause = found.first ?? nil, !found.contains(nil), !isTold(property, in: named) else { continue }
@@ -222,6 +228,38 @@ struct Ledger {
                     version: versions[index], step: index + 1, cause: cause))
         }
         return named
+    }
+
+    /// Attributes of which one of several copies ends at a later step, while no other copy has every value.
+    private func thinned(except told: [ChainLoss], _ whole: [StoredProperty: Int]) -> [ChainLoss] {
+        guard carriers.count > 1, carriers.contains(where: { !$0.step.mappingModels.allSatisfy(\.isInferred) }) else {
+            return []
+        }
+        var losses: [ChainLoss] = []
+        for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
+            for leaf in model.leaves(of: entity)
+            where !leaf.isTransient && whole[StoredProperty(entity: entity, property: leaf.name)] == nil
+                && !told.contains(where: { $0.property == leaf.name && $0.entities.contains(entity) })
+            {
+                guard let index = thinning(of: StoredProperty(entity: entity, property: leaf.name)) else { continue }
+                losses.append(
+                    ChainLoss(
+                        entity: entity, property: leaf.name, entities: [entity], version: versions[index],
+                        step: index + 1, cause: .carriedInPart(by: [])))
+            }
+        }
+        return losses
+    }
+
+    private func thinning(of property: StoredProperty) -> Int? {
+        var (now, full): (Set<StoredProperty>, Set<StoredProperty>) = ([property], [property])
+        for (index, step) in carriers.enumerated() {
+            let ends = now.contains { step.continuations(of: $0).isEmpty }
+            now = now.reduce(into: []) { $0.formUnion(step.continuations(of: $1)) }
+            full = full.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
+            if ends, full.isEmpty, !now.isEmpty { return index }
+        }
+        return nil
     }
 
     private func isToMany(_ property: StoredProperty) -> Bool {

@@ -127,6 +127,16 @@ struct StepCarriers {
         }
     }
 
+    /// The properties that alone have every value of an attribute.
+    func wholeCopies(of property: StoredProperty) -> Set<StoredProperty> {
+        guard let name = property.property else { return [] }
+        return Set(
+            Dictionary(grouping: (all[property] ?? []).filter(\.isOwn), by: \.destination).filter { _, found in
+                found.allSatisfy { $0.pair == .nothing && $0.reading.mapping.unique.isEmpty }
+                    && found.cover(name, of: mappings[property.entity] ?? [])
+            }.keys)
+    }
+
     /// A property, and of a relationship the inverse of every entity at the other end.
     func sides(of property: StoredProperty) -> [StoredProperty] {
         guard let name = property.property, let relationship = model.relationship(name, of: property.entity),

@@ -13,7 +13,7 @@ enum PairLoss: Sendable, Hashable {
 }
 
 extension AttributeType {
-    /// All pairs are in this table; a pair that nobody has proved loses everything.
+    /// All pairs are in this table; a pair without a proof loses everything.
     func loss(in other: AttributeType) -> PairLoss {
         if self == other { return .nothing }
         switch (self, other) {

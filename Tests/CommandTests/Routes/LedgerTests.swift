@@ -218,6 +218,20 @@ struct LedgerTests {
         #expect(history.output.contains("\"rows\": 3"), "\(history.output)")
     }
 
+    @Test("A value with a whole copy and a copy in part is lost where the whole one ends")
+    func thinned() throws {
+        let old = RouteFolder.entity("Book", "title", "note", "pages:Integer 32")
+        let two = RouteFolder.entity("Book", "title", "pages:Integer 32", "whole", "part")
+        let all = try prepare(
+            [old, two, RouteFolder.entity("Book", "title", "pages:Integer 32", "part")],
+            """
+            { "source": "Book", "destination": "Book", "attributes": {
+              "whole": "$source.note", "part": "TERNARY($source.pages > 2, $source.note, nil)" } }
+            """, sql: "UPDATE ZBOOK SET ZNOTE = 'n', ZPAGES = Z_PK")
+        let told = try losses(all)
+        #expect(told.count == 1 && told[0].hasPrefix("Book.note "), "\(told)")
+    }
+
     @Test("Names that no model has are refused, with those that are near")
     func names() throws {
         let all = try prepare(
