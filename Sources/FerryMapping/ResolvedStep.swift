@@ -5,29 +5,41 @@ package import FerryModel
 /// The entity mappings of one step, with every automatic part made explicit for the two models.
 ///
 /// The plan, the run and the verification all read the resolved step; none of them reads a mapping file again.
-package struct ResolvedStep: Sendable {
-    package var source: ModelVersion
-    package var destination: ModelVersion
-    package var mappingModels: [MappingModel]
+///
+/// A class, since much of the program holds it, and two models take many words in each of its holders.
+package final class ResolvedStep: Sendable {
+    package let source: ModelVersion
+    package let destination: ModelVersion
+    package let mappingModels: [MappingModel]
     /// In processing order: by mapping model, then in its own order.
-    package var entityMappings: [ResolvedEntityMapping]
+    package let entityMappings: [ResolvedEntityMapping]
     /// Warnings of the resolution, for the plan.
-    package var warnings: [FerryWarning]
+    package let warnings: [FerryWarning]
     /// Rules that a different rule of the inverse replaces.
-    package var overruled: [OverruledRule] = []
+    package let overruled: [OverruledRule]
     /// The versions between source and destination of a composed step, in order.
-    package var middle: [ModelVersion] = []
+    package let middle: [ModelVersion]
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
-        entityMappings: [ResolvedEntityMapping], warnings: [FerryWarning] = []
+        entityMappings: [ResolvedEntityMapping], warnings: [FerryWarning] = [], overruled: [OverruledRule] = [],
+        middle: [ModelVersion] = []
     ) {
         self.source = source
         self.destination = destination
         self.mappingModels = mappingModels
         self.entityMappings = entityMappings
+        self.overruled = overruled
+        self.middle = middle
         var seen: Set<FerryWarning> = []
         self.warnings = warnings.filter { seen.insert($0).inserted }
+    }
+
+    /// The same step with other entity mappings.
+    package func with(_ entityMappings: [ResolvedEntityMapping]) -> ResolvedStep {
+        ResolvedStep(
+            source: source, destination: destination, mappingModels: mappingModels, entityMappings: entityMappings,
+            warnings: warnings, overruled: overruled, middle: middle)
     }
 
     package var hasPolicies: Bool { entityMappings.contains { $0.policy != nil } }
@@ -183,13 +195,13 @@ extension ResolvedStep {
     /// Most entities are the same in two neighbouring versions, and a chain may have a hundred steps.
     package func sharing(with other: ResolvedStep) -> ResolvedStep {
         let others = Dictionary(first: other.entityMappings.map { ($0.destination, $0) })
-        var step = self
-        for index in step.entityMappings.indices {
-            guard let other = others[step.entityMappings[index].destination] else { continue }
-            Self.share(&step.entityMappings[index].attributes, with: other.attributes, by: \.name)
-            Self.share(&step.entityMappings[index].relationships, with: other.relationships, by: \.name)
+        var mappings = entityMappings
+        for index in mappings.indices {
+            guard let other = others[mappings[index].destination] else { continue }
+            Self.share(&mappings[index].attributes, with: other.attributes, by: \.name)
+            Self.share(&mappings[index].relationships, with: other.relationships, by: \.name)
         }
-        return step
+        return with(mappings)
     }
 
     private static func share<Rule: Equatable>(_ rules: inout [Rule], with others: [Rule], by name: (Rule) -> String) {
@@ -242,9 +254,8 @@ extension ResolvedStep {
 
     /// The step without source objects that lack a needed mandatory value, dropped as by a `where`.
     package func droppingEmptyMandatoryValues() -> ResolvedStep {
-        var step = self
-        for index in step.entityMappings.indices {
-            let mapping = step.entityMappings[index]
+        var mappings = entityMappings
+        for (index, mapping) in entityMappings.enumerated() {
             var conditions = values(neededBy: mapping).map { value in
                 Predicate.comparison(
                     .init(
@@ -253,8 +264,8 @@ extension ResolvedStep {
             }
             guard !conditions.isEmpty else { continue }
             if let filter = mapping.filter { conditions.insert(filter, at: 0) }
-            step.entityMappings[index].filter = conditions.count == 1 ? conditions[0] : .and(conditions)
+            mappings[index].filter = conditions.count == 1 ? conditions[0] : .and(conditions)
         }
-        return step
+        return with(mappings)
     }
 }

@@ -12,16 +12,18 @@ struct PathValuesTests {
 
     init() throws {
         var library = try Library()
-        for (index, mapping) in library.step.entityMappings.enumerated() where mapping.name == "BookToBook" {
+        var mappings = library.step.entityMappings
+        for (index, mapping) in mappings.enumerated() where mapping.name == "BookToBook" {
             for (place, attribute) in mapping.attributes.enumerated() where attribute.name == "pages" {
-                library.step.entityMappings[index].attributes[place].expression = try Expression.parse(
+                mappings[index].attributes[place].expression = try Expression.parse(
                     "TERNARY($source.user.name == nil, 'none', $source.user.name)")
             }
             for (place, attribute) in mapping.attributes.enumerated() where attribute.name == "heading" {
-                library.step.entityMappings[index].attributes[place].expression = try Expression.parse(
+                mappings[index].attributes[place].expression = try Expression.parse(
                     "$source.user.name")
             }
         }
+        library.step = library.step.with(mappings)
         try library.change(
             library.destination,
             """

@@ -33,10 +33,9 @@ struct StepResolver {
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
         warnOfDroppedAndEmptyEntities()
-        var step = ResolvedStep(
+        let step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
-            warnings: warnings)
-        step.overruled = overruled
+            warnings: warnings, overruled: overruled)
         reportSharedFiles(in: step)
         // A policy, or the mapping that replaces it, may fill attributes that a mapping leaves empty.
         let withPolicy = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))

@@ -48,11 +48,10 @@ struct Composition {
             mapping.middle = pair.first.middle + [pair.second.source] + pair.second.middle
             mappings.append(mapping)
         }
-        var resolved = ResolvedStep(
+        let resolved = ResolvedStep(
             source: first.resolved.source, destination: second.resolved.destination, mappingModels: [mappingModel],
-            entityMappings: mappings,
-            warnings: first.resolved.warnings + second.resolved.warnings)
-        resolved.middle = first.resolved.middle + [middle] + second.resolved.middle
+            entityMappings: mappings, warnings: first.resolved.warnings + second.resolved.warnings,
+            middle: first.resolved.middle + [middle] + second.resolved.middle)
         var step = StepPlan(mode: .copy, resolved: resolved, partitions: [])
         step.parts = (first.parts.isEmpty ? [first] : first.parts) + (second.parts.isEmpty ? [second] : second.parts)
         try addChecks(to: &step)

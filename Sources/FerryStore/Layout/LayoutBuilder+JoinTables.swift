@@ -133,7 +133,7 @@ extension KnownJoin {
 }
 
 extension StoreLayout {
-    mutating func setJoinStorage(of table: JoinTable) {
+    func setJoinStorage(of table: JoinTable) {
         relationshipStorage[table.relationship] = .join(
             table: table.name, own: table.firstColumn, other: table.secondColumn,
             otherOrder: table.secondOrderColumn, ownOrder: table.firstOrderColumn)

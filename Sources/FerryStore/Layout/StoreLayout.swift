@@ -4,29 +4,31 @@ package import FerryModel
 ///
 /// ``StoreLayout/canonical(for:foundTriggers:)`` computes Core Data's names for a new store,
 /// ``StoreLayout/actual(for:on:schema:catalog:like:)`` finds the names of an existing store.
-package struct StoreLayout: Sendable {
-    package var model: ManagedObjectModel
+package final class StoreLayout: @unchecked Sendable {
+    package let model: ManagedObjectModel
     /// Entity name to `Z_ENT`.
-    package var entityNumbers: [String: Int64] = [:]
+    package internal(set) var entityNumbers: [String: Int64] = [:]
     /// Root entity name to its table.
-    package var tables: [String: EntityTable] = [:]
-    package var joinTables: [JoinTable] = []
+    package internal(set) var tables: [String: EntityTable] = [:]
+    package internal(set) var joinTables: [JoinTable] = []
     /// Indexes, in the order of their creation.
-    package var indexes: [IndexDefinition] = []
+    package internal(set) var indexes: [IndexDefinition] = []
     /// Fetch indexes of the model that a new store does not get, as no rule tells their form.
-    package var leftOutIndexes: [LeftOutIndex] = []
+    package internal(set) var leftOutIndexes: [LeftOutIndex] = []
     /// For the layout of an existing store: the index names of a new store with the same entity numbers.
     var computedIndexNames: Set<String>?
     /// R-Trees with their triggers, in the order of their creation: after the indexes.
-    package var rTrees: [RTree] = []
+    package internal(set) var rTrees: [RTree] = []
     /// Triggers of derived attributes, in the order of their creation: after everything else.
-    package var triggers: [TriggerDefinition] = []
+    package internal(set) var triggers: [TriggerDefinition] = []
     /// The values of derived attributes in SQL, for rows that no trigger has updated.
-    package var derivedValues: [DerivedValue] = []
+    package internal(set) var derivedValues: [DerivedValue] = []
     /// Declaring entity and relationship to storage.
-    package var relationshipStorage: [PropertyKey: RelationshipStorage] = [:]
+    package internal(set) var relationshipStorage: [PropertyKey: RelationshipStorage] = [:]
     /// Declaring entity and attribute to column; composites have one entry per leaf (`composite.leaf`).
-    package var attributeColumns: [PropertyKey: Column] = [:]
+    package internal(set) var attributeColumns: [PropertyKey: Column] = [:]
+
+    init(model: ManagedObjectModel) { self.model = model }
 
     package func table(of entity: String) -> EntityTable? { tables[model.root(of: entity)] }
 

@@ -97,14 +97,16 @@ struct LinksCheckTests {
     /// The step to a version with one more attribute, whose rules a test changes before engine and verification read them.
     private func step(
         to model: ManagedObjectModel? = nil, isMapped: Bool = false, unique: Set<String> = [],
-        changing change: (inout ResolvedStep) -> Void = { _ in }
+        changing change: (inout [ResolvedEntityMapping]) -> Void = { _ in }
     ) throws -> InPlaceStep {
         let (source, target) = (Self.model(), model ?? Self.model([.text("more")]))
         var made = try InPlaceStep(
             source, target, maximumKeys: ["Book": 4, "Author": 2, "Cover": 2, "Tag": 2, "Note": 3],
             mappingModels: isMapped ? [Self.mapping(source, target, unique)] : [],
             rows: Self.rows(StoreLayout.canonical(for: source)))
-        change(&made.step.resolved)
+        var mappings = made.step.resolved.entityMappings
+        change(&mappings)
+        made.step.resolved = made.step.resolved.with(mappings)
         return made
     }
 
@@ -180,9 +182,9 @@ struct LinksCheckTests {
         "Are found in each form, by full and quick verification, and are no difference if they were told",
         arguments: Form.allCases, Way.allCases)
     func passedOver(_ form: Form, _ way: Way) throws {
-        let made = try step { resolved in
-            for index in resolved.entityMappings.indices {
-                resolved.entityMappings[index].relationships.removeAll { form.names.contains($0.name) }
+        let made = try step { mappings in
+            for index in mappings.indices {
+                mappings[index].relationships.removeAll { form.names.contains($0.name) }
             }
         }
         for mode in [VerifyMode.full, .quick] {
@@ -203,13 +205,13 @@ struct LinksCheckTests {
 
     @Test("Are found where a rule leaves out the objects of a subentity", arguments: Way.allCases)
     func subentityLeftOut(_ way: Way) throws {
-        let made = try step { resolved in
-            for index in resolved.entityMappings.indices {
-                if resolved.entityMappings[index].source == "Poet" {
-                    resolved.entityMappings[index].relationships = []
+        let made = try step { mappings in
+            for index in mappings.indices {
+                if mappings[index].source == "Poet" {
+                    mappings[index].relationships = []
                 }
-                for rule in resolved.entityMappings[index].relationships.indices {
-                    resolved.entityMappings[index].relationships[rule].mappings.removeAll { $0.contains("Poet") }
+                for rule in mappings[index].relationships.indices {
+                    mappings[index].relationships[rule].mappings.removeAll { $0.contains("Poet") }
                 }
             }
         }
@@ -221,9 +223,9 @@ struct LinksCheckTests {
     @Test("Are found between objects with new keys, by the associations of full verification")
     func newKeys() throws {
         for isBroken in [false, true] {
-            let made = try step(isMapped: true, unique: ["Author", "Poet"]) { resolved in
-                for index in resolved.entityMappings.indices where isBroken {
-                    resolved.entityMappings[index].relationships.removeAll { Form.toOne.names.contains($0.name) }
+            let made = try step(isMapped: true, unique: ["Author", "Poet"]) { mappings in
+                for index in mappings.indices where isBroken {
+                    mappings[index].relationships.removeAll { Form.toOne.names.contains($0.name) }
                 }
             }
             #expect(made.step.mode == .copy)
