@@ -115,13 +115,31 @@ struct RunFolderTests {
         #expect(seen.contains("destination.sqlite") && seen.contains("run.json") && seen.contains("progress.json"))
     }
 
-    @Test("A folder of no run of Ferry is refused, and not removed", arguments: ["strange", "form", "broken"])
+    @Test("A folder that Ferry has not made is refused by a run, a restart and a plan", arguments: [true, false])
+    func refusesForeignFolders(hasRecord: Bool) throws {
+        let small = try SmallMigration()
+        let foreign = small.store + ".ferry"
+        try files.createDirectory(foreign)
+        try files.replace(foreign + "/letter.txt", with: [1])
+        if hasRecord { try files.replace(foreign + "/run.json", with: Array("{\"laps\": 3}".utf8)) }
+        for restart in [false, true] {
+            let error = #expect(throws: FerryError.self) {
+                _ = try small.migrator().migrate(.allowingLosses { $0.restarts = restart })
+            }
+            #expect(error?.code == .runDiffers && error?.remedy.description == "Move it elsewhere.")
+        }
+        #expect(try small.migrator().plan(.allowingLosses()).refusals.map(\.code) == [.runDiffers])
+        #expect(try files.exists(foreign + "/letter.txt"))
+        try files.rename(foreign, to: small.folder.file("elsewhere"))
+        #expect(try small.migrator().migrate(.allowingLosses()).outcome == .migrated)
+    }
+
+    @Test("A record of another form, or a broken one, is refused, and not removed", arguments: ["form", "broken"])
     func refusesUnknownRows(_ what: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite.ferry")
         try files.createDirectory(path)
         switch what {
-        case "strange": try files.replace(path + "/letter.txt", with: [1])
         case "form": try files.replace(path + "/run.json", with: Array("{\"ferry\": 99}".utf8))
         default: try files.replace(path + "/run.json", with: Array("{\"ferry\": 1, \"id\"".utf8))
         }

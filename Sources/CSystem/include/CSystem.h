@@ -121,7 +121,7 @@ int64_t ferry_changed(const struct stat *info);
 
 /// Renames a file to a name that must not exist; otherwise returns -1 and `EEXIST`.
 ///
-/// Not atomic on file systems without such a call.
+/// Where the file system has no such call, the file has both names for a moment.
 static inline int ferry_rename_to_free(const char *source, const char *destination) {
 #ifdef __linux__
     // RENAME_NOREPLACE of <linux/fs.h>.
@@ -130,11 +130,7 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
     int result = renamex_np(source, destination, RENAME_EXCL);
 #endif
     if (result == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return result;
-    if (faccessat(AT_FDCWD, destination, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return errno == ENOENT ? rename(source, destination) : -1;
+    return link(source, destination) == 0 ? unlink(source) : -1;
 }
 
 /// Opens a folder; NULL and `errno` on failure.

@@ -200,7 +200,10 @@ public struct StoreFiles: Sendable {
     ) throws -> PruneReport {
         let snapshots = try snapshotStore(folder)
         let runFolder = RunFolder.path(beside: snapshots.store)
-        guard try !files.isLocked(runFolder + "/lock") else {
+        // Held to the end, so that no other call takes up the unfinished run meanwhile.
+        let lockFile = runFolder + "/lock"
+        let lock = try files.exists(lockFile) ? files.lock(lockFile) : nil
+        if lock == nil, try files.exists(lockFile) {
             throw FerryError(
                 .runActive, "A migration of \(snapshots.store) is running and may need any of its snapshots.",
                 remedy: "Wait for it to end, or stop it.")
@@ -213,6 +216,7 @@ public struct StoreFiles: Sendable {
             // The store may have been moved, so only names count.
             protecting: Set([unfinished, wayBack].compactMap { $0.map { FileLayer.name(of: $0) } }), isTrial: isTrial,
             stop: stop)
+        withExtendedLifetime(lock) {}
         return PruneReport(
             removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }

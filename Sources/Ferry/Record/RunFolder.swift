@@ -60,18 +60,31 @@ package final class RunFolder {
     /// - Returns: Nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when the folder does not contain a run, or has an unknown form.
     package func load() throws -> RunRecord? {
+        try Self.checkIsOwn(path, files: files)
         record = try Self.read(path, files: files)
-        let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }
-        if record == nil, !others.isEmpty {
-            throw FerryError(
-                .runDiffers, "\(path) contains files, but no run.json.",
-                remedy: "Check what it contains; \(on: .restarts) removes it.")
-        }
         return record
+    }
+
+    /// Checks that the folder at the path, if there is one, is not somebody else's: a run writes its record first, and
+    /// deletes it last.
+    ///
+    /// - Throws: ``FerryError`` `.runDiffers`.
+    static func checkIsOwn(_ path: String, files: FileLayer) throws {
+        guard try exists(path, files: files) else { return }
+        let record = path + "/run.json"
+        if try files.exists(record) {
+            if String(decoding: try files.read(record), as: UTF8.self).contains("\"ferry\"") { return }
+        } else if try files.list(path).allSatisfy({ ownNames.contains($0.name) }) {
+            return
+        }
+        throw FerryError(
+            .runDiffers, "\(path) is not the folder of a run: Ferry has not made it, and needs its name.",
+            remedy: "Move it elsewhere.")
     }
 
     /// ``load()``, but a restart ignores a record that cannot be read.
     func load(restart: Bool) throws -> RunRecord? {
+        try Self.checkIsOwn(path, files: files)
         do {
             return try load()
         } catch let error as FerryError where restart && error.code == .runDiffers {
