@@ -5,17 +5,10 @@
 
 static ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
 
-/// After a failure no commit will end: the next sync is that of its rollback, within which nothing is checked.
-static int ferry_behind_pass(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
-    int code = ferry_pass_write(file, bytes, count, offset);
-    if (code != SQLITE_OK) ((ferry_behind_file *)file)->call.before_end = NULL;
-    return code;
-}
-
 /// Writes a run's buffer; after a failure the bytes stay, so that SQLite can try again or roll back.
 static int ferry_behind_flush_run(sqlite3_file *file, ferry_behind_run *run) {
     if (run->count == 0) return SQLITE_OK;
-    int code = ferry_behind_pass(file, run->bytes, run->count, run->start);
+    int code = ferry_pass_write(file, run->bytes, run->count, run->start);
     if (code == SQLITE_OK) run->count = 0;
     return code;
 }
@@ -78,7 +71,7 @@ static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, 
         ferry_behind_run *run = found ? found : oldest;
         int code = ferry_behind_flush_run(file, run);
         if (code != SQLITE_OK) return code;
-        code = ferry_behind_pass(file, bytes, count, offset);
+        code = ferry_pass_write(file, bytes, count, offset);
         run->next = code == SQLITE_OK ? offset + count : -1;
         run->used = ++((ferry_behind_file *)file)->clock;
         return code;
@@ -136,20 +129,7 @@ static int ferry_behind_control(sqlite3_file *file, int operation, void *argumen
     // SQLite sends these at a sync, or where a sync would be without `synchronous` OFF; others query, or give hints.
     int ends = operation == SQLITE_FCNTL_SYNC || operation == SQLITE_FCNTL_COMMIT_PHASETWO;
     int code = ends ? ferry_behind_flush(file) : SQLITE_OK;
-    if (code != SQLITE_OK) return code;
-    ferry_behind_file *behind = (ferry_behind_file *)file;
-    if (operation == FERRY_BEHIND_CALL) {
-        behind->call = *(ferry_behind_call *)argument;
-        return SQLITE_OK;
-    }
-    if (operation == SQLITE_FCNTL_SYNC && behind->call.before_end) {
-        ferry_behind_call call = behind->call;
-        // A rollback syncs, too.
-        behind->call.before_end = NULL;
-        code = call.before_end(call.argument);
-        if (code != SQLITE_OK) return code;
-    }
-    return ferry_pass_control(file, operation, argument);
+    return code == SQLITE_OK ? ferry_pass_control(file, operation, argument) : code;
 }
 
 static int ferry_behind_shm_lock(sqlite3_file *file, int offset, int count, int flags) {

@@ -18,10 +18,6 @@ package struct MemoryBudget: Sendable, Hashable {
     package static let least = 24 << 20
     /// The highest limit: no machine has more, and sums of shares cannot overflow.
     package static let most = 1 << 40
-    /// Additional memory for a step beside a verification: code of both, statements, a thread.
-    private static let programOfTwoPhases = 7 << 20
-    /// The least caches of a verification: smaller ones hold little more than the path from a b-tree's root to a leaf.
-    private static let leastVerificationCaches = 5 << 19
     /// Above this limit, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
@@ -29,8 +25,6 @@ package struct MemoryBudget: Sendable, Hashable {
     package let limit: Int
     /// Measured bytes of models, plan and statements, which grow with the entities and versions of the models.
     private let held: Int
-    private var otherBytes = 0
-    private var mostForDatabases = MemoryBudget.mostForDatabases
 
     /// - Parameters:
     ///   - limit: From ``least`` to ``most``.
@@ -42,28 +36,17 @@ package struct MemoryBudget: Sendable, Hashable {
 
     private var spare: Int {
         let program = max(Self.program, Self.pages + min(max(held, 0), limit))
-        return max(limit - program - otherBytes, Self.leastSpare)
+        return max(limit - program, Self.leastSpare)
     }
 
     /// The share of all SQLite page caches and sorters of a phase.
-    package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
+    package var databases: Int { min(spare / 15 * 8, Self.mostForDatabases) }
 
     /// The part of ``databases`` for the source guard, which is always open and reads each page at most once, in order.
     package var guardCache: Int { databases / 32 }
 
     /// The part of ``databases`` for the connections of the current phase.
     package var workingCaches: Int { databases - guardCache }
-
-    /// The shares of a step and of the previous step's simultaneous verification; nil if the limit is too low.
-    package var besideEachOther: (step: MemoryBudget, verification: MemoryBudget)? {
-        let rest = spare - Self.programOfTwoPhases
-        let caches = rest / 3
-        guard caches >= Self.leastVerificationCaches else { return nil }
-        var (step, verification) = (self, self)
-        step.otherBytes = Self.programOfTwoPhases + caches
-        verification.mostForDatabases = caches
-        return (step, verification)
-    }
 
     /// For rows between the reading and the writing thread.
     package var queue: Int { spare / 15 * 2 }

@@ -151,8 +151,6 @@ package struct EngineOptions: Sendable {
     package var memoryLimit = MemoryBudget.defaultLimit
     /// Bytes that models, plan and statements hold; see ``MemoryBudget``.
     package var memoryHeld = 0
-    /// Whether a verification runs at the same time.
-    package var isBesideVerification = false
     package var vfs: VFS?
     /// The folder of external-storage files; nil for the `_SUPPORT` folder beside the source.
     package var externalFolder: String?
@@ -167,8 +165,7 @@ package struct EngineOptions: Sendable {
 
     /// Shares of the memory limit, bounded by the budget's least and most limits.
     package var memory: MemoryBudget {
-        let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most), held: memoryHeld)
-        return (isBesideVerification ? whole.besideEachOther?.step : nil) ?? whole
+        MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most), held: memoryHeld)
     }
 
     package init(

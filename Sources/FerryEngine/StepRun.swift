@@ -151,6 +151,8 @@ package struct StepReport: Sendable {
     package var resumed = false
     /// The effects of migration policies that verification must know.
     package var policies = PolicyEvidence()
+    /// The tables, by old and new names, whose rows no statement of a step in place could write.
+    package var kept: Set<String> = []
 
     package init(counts: [EntityMappingCounts] = []) { self.counts = counts }
 }

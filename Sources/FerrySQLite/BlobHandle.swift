@@ -15,6 +15,9 @@ package struct BlobHandle: ~Copyable {
         _ column: String, of table: String, row: Int64, schema: String, writable: Bool = false,
         on connection: Connection
     ) throws(DatabaseError) {
+        guard !writable || schema != "main" || !connection.keeps(table) else {
+            throw DatabaseError(code: SQLITE_AUTH, message: "\(table) is a table that stays as it is")
+        }
         var handle: OpaquePointer?
         let code = sqlite3_blob_open(connection.handle, schema, table, column, row, writable ? 1 : 0, &handle)
         guard code == SQLITE_OK, let handle else { throw connection.error(code) }

@@ -77,7 +77,8 @@ extension Connection {
         return try body()
     }
 
-    private func nameMain(_ name: StaticString) {
+    /// Gives `main` a second name in statements, for as long as the connection is open or until the next call.
+    package func nameMain(_ name: StaticString) {
         // SQLite keeps the pointer.
         name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
             _ = ferry_sqlite3_name_main(handle, $0)

@@ -24,6 +24,8 @@ package final class Connection {
     /// The last error of a registered function, until ``takeFunctionError()``.
     var functionError: (any Error)?
     var hasReadingFunction = false
+    /// Lives as long as the authorizer of ``keep(_:)`` refers to it.
+    var keptTables: KeptTableNames?
     /// The stop requests that can interrupt statements now.
     var stops: [StopRequest] = []
     var interrupter: StopRequest.Interrupter?

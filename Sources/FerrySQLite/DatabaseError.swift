@@ -11,8 +11,6 @@ enum ExtendedCode {
     static let shortRead = SQLITE_IOERR | (2 << 8)
     /// A code of Ferry: SQLite's extended codes of this family are far lower.
     static let libraryTooOld = SQLITE_ERROR | (255 << 8)
-    /// Likewise: the check of a commit failed (``Connection/commit(checking:)``).
-    static let checkFailed = SQLITE_IOERR | (255 << 8)
 }
 
 /// A failed SQLite call: result code, SQLite's message, and the SQL without parameter values.

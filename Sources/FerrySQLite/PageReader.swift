@@ -102,32 +102,6 @@ package final class PageReader {
         }
     }
 
-    /// Whether most pages of the longer of two databases differ from the page of the same number in the other.
-    ///
-    /// - Throws: ``DatabaseError``, or the reason of the stop request.
-    package func differsMostly(from other: PageReader, stop: StopRequest = StopRequest()) throws -> Bool {
-        guard pageSize == other.pageSize else { return true }
-        let (shared, all) = (min(byteCount, other.byteCount), max(byteCount, other.byteCount))
-        let piece = 64 * pageSize
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * piece, alignment: 4096)
-        defer { buffer.deallocate() }
-        var (offset, different) = (Int64(0), all - shared)
-        while offset < shared, different * 2 <= all {
-            try stop.check()
-            let count = Int(min(Int64(piece), shared - offset))
-            let parts = [buffer[..<count], buffer[piece..<piece + count]].map(
-                UnsafeMutableRawBufferPointer.init(rebasing:))
-            try read(into: parts[0], at: offset)
-            try other.read(into: parts[1], at: offset)
-            for page in stride(from: 0, to: count, by: pageSize) {
-                let pages = parts.map { UnsafeRawBufferPointer(rebasing: $0[page..<min(page + pageSize, count)]) }
-                if compareBytes(pages[0], pages[1]) != 0 { different += Int64(pageSize) }
-            }
-            offset += Int64(count)
-        }
-        return different * 2 > all
-    }
-
     /// Returns the identity of this state of the database's files.
     ///
     /// - Throws: ``FerryError`` if the path has no attributes, ``DatabaseError`` if the file cannot be read.

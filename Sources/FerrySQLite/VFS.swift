@@ -13,8 +13,6 @@ package final class VFS: Sendable {
         case writing
         /// Reads ahead in read-only databases while SQLite reads pages in the file's order: 64 KiB of memory for each.
         case reading
-        /// Shows a database as it was before the transaction that its journal belongs to.
-        case readingBefore(JournaledPages)
     }
 
     package let name: String
@@ -144,10 +142,6 @@ struct VFSContext {
             return open(before: file, { openCounted(path, $0, flags, outFlags) }, ferry_behind_install)
         case .reading where flags & SQLITE_OPEN_READONLY != 0 && flags & SQLITE_OPEN_MAIN_DB != 0 && faults == nil:
             return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }, ferry_ahead_install)
-        case .readingBefore(let pages) where flags & SQLITE_OPEN_MAIN_DB != 0:
-            return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }) { file, inner in
-                JournaledFile.install(file, before: inner, pages)
-            }
         default: return openCounted(path, file, flags, outFlags)
         }
     }
@@ -195,8 +189,8 @@ enum FileRoom {
     private static var headerSize: Int {
         rounded(
             max(
-                MemoryLayout<FaultFile>.size, MemoryLayout<JournaledFile>.size, MemoryLayout<ferry_ahead_file>.size,
-                MemoryLayout<ferry_behind_file>.size))
+                MemoryLayout<FaultFile>.size, MemoryLayout<ferry_ahead_file>.size, MemoryLayout<ferry_behind_file>.size)
+        )
     }
 
     static func nameOffset(_ base: sqlite3_vfs) -> Int { 2 * headerSize + rounded(Int(base.szOsFile)) }

@@ -17,7 +17,7 @@ package struct Verification: Sendable {
     package var mode: VerifyMode
     package var subject: VerifiedStore
     package var step: ResolvedStep
-    /// The store before the step; for a step in place the main file of the store without the `-wal`.
+    /// The store before the step.
     package var sourcePath: String
     /// Whether the source cannot change during verification, so that it is read without locks.
     package var isSourcePrivate: Bool
@@ -44,10 +44,8 @@ package struct Verification: Sendable {
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false
-    /// Reads the source, if a plain read of its file does not: the store as it was before the transaction at work.
-    ///
-    /// No other program can change it or the destination then.
-    package var sourceVFS: VFS?
+    /// The tables, by their new names among others, whose rows no statement of the step could write.
+    package var kept: Set<String> = []
     /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.
     package var valueLimit = 2 << 20
     /// The identity of this verification beside its files, so that a later call can resume it; nil never resumes.
@@ -64,8 +62,6 @@ package struct Verification: Sendable {
     package var readAheadBytes = 256 << 10
     /// The least work between two stops within a table, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
-    /// Whether other work of the run goes on meanwhile.
-    package var isBeside = false
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -102,11 +98,12 @@ package struct Verification: Sendable {
     private func runHere() throws -> VerificationSummary {
         guard mode != .none else { return VerificationSummary() }
         if now == nil { try step.checkNeedsNoTime() }
-        do {
+        return try namingErrors {
             let key = try key
             let lookups = try LookupFile(in: workFolder, key: key)
             do {
-                let report = try check(with: lookups, key: key)
+                let context = try VerificationContext(self, lookups: lookups, key: key)
+                let report = try context.connection.transaction { try check(in: context) }
                 try lookups.remove()
                 return report
             } catch {
@@ -114,6 +111,44 @@ package struct Verification: Sendable {
                 do { if key == nil { try lookups.remove() } } catch _ {}
                 throw error
             }
+        }
+    }
+
+    /// Prepares a connection to the destination for ``run(before:)``, outside of a transaction: attaches the source and a
+    /// file for lookups.
+    package static func attach(source path: String, workFolder: String, to connection: Connection) throws {
+        try connection.attach(path: path, as: "source", mode: .immutable)
+        let lookups = try LookupFile(in: workFolder, key: nil)
+        try connection.attach(path: lookups.path, as: "lookups")
+        // Without a journal it takes no part in the commit.
+        try connection.keepNoJournal(in: "lookups")
+        try connection.setPragma("synchronous", to: "OFF", in: "lookups")
+        try lookups.unlink()
+    }
+
+    /// Verifies the main database of a connection inside the transaction that has made it, before COMMIT.
+    ///
+    /// - Throws: As ``run()``.
+    package func run(before connection: Connection) throws -> VerificationSummary {
+        guard mode != .none else { return VerificationSummary() }
+        return try namingErrors {
+            let virtual = try connection.rows(
+                "SELECT name FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING rtree%'"
+            ).compactMap { $0[0].text }
+            return try connection.with(.length, rowLimit) {
+                try connection.withMain(named: "destination", meeting: virtual) {
+                    try check(in: VerificationContext(self, before: connection))
+                }
+            }
+        }
+    }
+
+    /// The largest row that is read: no single one may take all memory.
+    var rowLimit: Int { max(valueLimit, memory.limit / 2) }
+
+    private func namingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
         } catch let error as DatabaseError where error.isTooBig {
             throw FerryError(
                 .valueTooLarge,
@@ -158,15 +193,11 @@ package struct Verification: Sendable {
         }
     }
 
-    private func check(with lookups: LookupFile, key: String?) throws -> VerificationSummary {
-        let context = try VerificationContext(self, lookups: lookups, key: key)
-        try context.connection.transaction {
-            let checks = allChecks.filter {
-                (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isAlone)
-            }
-            try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
-            // The other checks need these tables and columns.
-            if context.isUnreadable { return }
+    private func check(in context: VerificationContext) throws -> VerificationSummary {
+        let checks = allChecks.filter { (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isAlone) }
+        try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
+        // The other checks need these tables and columns.
+        if !context.isUnreadable {
             if KeptTables.mayExist(in: context) {
                 try context.progress.once("kept tables", in: context) { try KeptTables(in: context).find() }
             }
@@ -213,6 +244,7 @@ package struct Verification: Sendable {
         let checks = try checks.filter { try $0.hasWorkBeside(stage, in: context) }
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
         if open.isEmpty, checks.isEmpty { return nil }
+        if context.isInTransaction { return try makeHere(open, stage, of: checks, partsProgress, in: context) }
         let schema = context.connection.schemaBytes
         let count = min(walkers(schema: schema), open.count)
         // The calling thread's work needs as much cache as a walker.
@@ -239,6 +271,30 @@ package struct Verification: Sendable {
                 partsProgress.take(outcome, of: part)
             }
         }
+    }
+
+    /// Makes the parts on the calling thread, by the connection of the transaction.
+    private func makeHere(
+        _ parts: [CheckPart], _ stage: PartsStage, of checks: [any Check], _ partsProgress: PartsProgress,
+        in context: VerificationContext
+    ) throws -> (any Error)? {
+        try context.takeCaches(memory.verificationCaches(schema: context.connection.schemaBytes))
+        for check in checks { try check.runBeside(stage, in: context) }
+        let told = Locked<ProgressUpdate?>(nil)
+        let own = try context.forParts { update in told.withLock { $0 = update } }
+        defer { own.forgetWalk() }
+        for part in parts {
+            own.onAnnouncement = { told.withLock { $0 }.map { partsProgress.take($0, of: part) } }
+            do {
+                let outcome = try own.make(part)
+                try context.progress.record(outcome, of: part.name, in: context)
+                partsProgress.take(outcome, of: part)
+            } catch let error as DatabaseError where !error.isInterrupted {
+                // Another part may find the damage behind the error.
+                return error
+            }
+        }
+        return nil
     }
 
     /// The number of parts in which the rows of a table with so many keys are compared.

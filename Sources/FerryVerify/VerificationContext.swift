@@ -6,9 +6,10 @@ internal import FerryStore
 
 /// The shared state of the checks: a connection to both stores and the lookup file, the two layouts, and the report.
 ///
-/// The lookup file is the connection's `main`; the stores are attached read-only as `source` and `destination`. Each
-/// walker has a context of its own, without lookups. Inside the transaction of a step in place the destination is the
-/// connection's `main`, and of the source only its ``SourceSurroundings`` are known.
+/// The connection has the stores as `source` and `destination`, and the lookup file as `lookups`. Two files at rest are
+/// attached read-only to the lookup file's connection; each walker has a context of its own, without lookups. Inside the
+/// transaction that has made it the destination is the connection's main database, and one connection does all. For the
+/// checks of ``VerificationInPlace`` only the ``SourceSurroundings`` of the source are known.
 final class VerificationContext {
     let verification: Verification
     /// The step, in which mappings whose policies kept all keys count as mappings that keep keys.
@@ -37,6 +38,8 @@ final class VerificationContext {
     private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
     private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
 
+    /// Whether the destination is not committed yet, so that no other connection can read it.
+    let isInTransaction: Bool
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
     private(set) lazy var surroundings = Result {
@@ -91,6 +94,7 @@ final class VerificationContext {
             try connection.setPragma("journal_mode", to: "TRUNCATE")
         }
         try connection.execute("PRAGMA main.synchronous = OFF")
+        connection.nameMain("lookups")
         try VerificationContext.attachStores(of: verification, to: connection)
         let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
@@ -102,6 +106,28 @@ final class VerificationContext {
         // The share for as long as walkers run.
         try takeCaches(verification.ownCacheBytes)
         report = progress.state.report
+    }
+
+    /// Inside the transaction that has made the destination; ``Verification/attach(source:workFolder:to:)`` has prepared
+    /// the connection.
+    convenience init(_ verification: Verification, before connection: Connection) throws {
+        let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
+        try self.init(
+            verification, connection, source: source,
+            destination: StoreLayout.canonical(
+                for: verification.step.destination.model, foundTriggers: .of(source)), isInTransaction: true)
+    }
+
+    /// The context of parts on the calling thread, with reports of their own.
+    func forParts(_ hook: @escaping ProgressHook) throws -> VerificationContext {
+        var verification = verification
+        verification.progress = hook
+        let context = try VerificationContext(
+            verification, connection, source: source, destination: destination, isInTransaction: isInTransaction)
+        context.relationForms = .success(try relationForms.get())
+        context.surroundings = .success(try surroundings.get())
+        context.progress.state = progress.state
+        return context
     }
 
     /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
@@ -126,7 +152,7 @@ final class VerificationContext {
     /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
     init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
-        destination: StoreLayout, surroundings: SourceSurroundings? = nil
+        destination: StoreLayout, surroundings: SourceSurroundings? = nil, isInTransaction: Bool = false
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
@@ -137,9 +163,9 @@ final class VerificationContext {
         associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
         formerSurroundings = surroundings
-        if isBeforeCommit { return }
-        // From here on the connection reads rows, of which no single one may take all memory.
-        connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
+        self.isInTransaction = isInTransaction
+        if isBeforeCommit || isInTransaction { return }
+        connection.limit(.length, verification.rowLimit)
         connection.abandonStatements(on: verification.stop)
     }
 
@@ -152,23 +178,17 @@ final class VerificationContext {
     /// Divides these bytes among the caches of the connection's databases.
     func takeCaches(_ bytes: Int) throws {
         // The lookup file has the random accesses.
-        try connection.shareCaches(bytes, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
+        let shares: KeyValuePairs =
+            isInTransaction
+            ? ["main": 3, "source": 3, "lookups": 4, "temp": 2] : ["main": 4, "source": 3, "destination": 3, "temp": 2]
+        try connection.shareCaches(bytes, among: shares)
     }
 
     private static func attachStores(of verification: Verification, to connection: Connection) throws {
-        // SQLite must not write the `-wal` of an unfinished step back into the main file.
-        if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
-        if let sourceVFS = verification.sourceVFS {
-            try connection.attach(path: verification.sourcePath, as: "source", mode: .immutable, by: sourceVFS)
-            return try connection.attach(path: verification.destinationPath, as: "destination", mode: .immutable)
-        }
         let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         let sourceMode =
             if verification.isAlone {
                 destinationMode
-            } else if verification.sourcePath == verification.destinationPath {
-                // The main file is the source of a step in place, until SQLite writes its `-wal` back.
-                Connection.Mode.immutable
             } else if verification.isSourcePrivate {
                 Connection.Mode.unlocked
             } else {
@@ -369,10 +389,11 @@ final class VerificationContext {
 
 extension ResolvedStep {
     fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
-        var step = self
-        for index in step.entityMappings.indices where policies.implied.contains(step.entityMappings[index].position) {
-            step.entityMappings[index].keepsPrimaryKey = true
-        }
-        return step
+        with(
+            entityMappings.map { mapping in
+                var mapping = mapping
+                mapping.keepsPrimaryKey = mapping.keepsPrimaryKey || policies.implied.contains(mapping.position)
+                return mapping
+            })
     }
 }

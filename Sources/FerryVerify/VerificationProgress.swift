@@ -73,24 +73,20 @@ final class VerificationProgress {
     private let leastNanoseconds: UInt64
     private var objectsSinceClockReading = 0
     private var lastCommit = Clock.nanoseconds()
-    /// The end of the last unit: the run's own units end at other times if this verification runs beside them.
-    private var lastEnd = Clock.nanoseconds()
-    private let isBeside: Bool
 
     /// The key identifies the verification and its files; nil if no later call resumes it.
     init(of verification: Verification, on connection: Connection, key: String?) throws {
         (stop, leastNanoseconds) = (verification.stop, verification.leastNanoseconds)
-        isBeside = verification.isBeside
         self.connection = connection
         isKept = key != nil
         state = State(key: key ?? "")
         guard isKept else { return }
-        try connection.execute("CREATE TABLE IF NOT EXISTS main.progress (state BLOB)")
-        let known = try connection.value("SELECT state FROM main.progress")
+        try connection.execute("CREATE TABLE IF NOT EXISTS lookups.progress (state BLOB)")
+        let known = try connection.value("SELECT state FROM lookups.progress")
         if case .blob(let bytes) = known {
             state = try JSONDecoder().decode(State.self, from: Data(bytes))
         } else {
-            try connection.run("INSERT INTO main.progress VALUES (NULL)")
+            try connection.run("INSERT INTO lookups.progress VALUES (NULL)")
         }
     }
 
@@ -109,7 +105,7 @@ final class VerificationProgress {
         try body()
         state.done.insert(unit)
         (state.rows, state.object) = (nil, nil)
-        if isKept { endUnit(at: Clock.nanoseconds()) }
+        if isKept { stop.unitCanEnd(at: Clock.nanoseconds()) }
         guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
     }
@@ -135,7 +131,7 @@ final class VerificationProgress {
     private func commitIfDue(_ context: VerificationContext, _ position: (inout State) -> Void) throws {
         let now = Clock.nanoseconds()
         // Commits are rare, but a stop makes one at once.
-        endUnit(at: now)
+        stop.unitCanEnd(at: now)
         let worked = Clock.nanoseconds(from: lastCommit, to: now)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
@@ -154,24 +150,15 @@ final class VerificationProgress {
         (context.report, state.counts) = (before.report, before.counts)
     }
 
-    private func endUnit(at now: UInt64) {
-        if isBeside {
-            stop.unitTook(nanoseconds: Clock.nanoseconds(from: lastEnd, to: now))
-        } else {
-            stop.unitCanEnd(at: now)
-        }
-        lastEnd = now
-    }
-
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
         try context.claims?.flush()
         for rows in context.pairs { try rows.flush() }
         state.report = context.report
-        try connection.run("UPDATE main.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
+        try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
         try connection.execute("COMMIT")
         lastCommit = Clock.nanoseconds()
-        endUnit(at: lastCommit)
+        stop.unitCanEnd(at: lastCommit)
         stop.unitIsRecorded()
         try connection.execute("BEGIN")
     }

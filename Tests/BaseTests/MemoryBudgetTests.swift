@@ -38,7 +38,6 @@ struct MemoryBudgetTests {
         for held in [20 << 20, 1 << 40, .max] {
             let budget = MemoryBudget(held: held)
             #expect(budget.databases >= 2 << 20)
-            #expect(budget.besideEachOther == nil)
         }
     }
 

@@ -42,8 +42,13 @@ struct InPlaceVerificationTests {
             ])
     }
 
+    /// Where the altered store is verified: as a file, or by its own connection before COMMIT.
+    enum Moment: CaseIterable { case atRest, beforeCommit }
+
     /// Migrates a damaged store in place, changes the result and verifies it.
-    private func verify(_ change: String?, mode: VerifyMode = .full) throws -> VerificationSummary {
+    private func verify(
+        _ change: String?, mode: VerifyMode = .full, _ moment: Moment = .atRest
+    ) throws -> VerificationSummary {
         let store = try StoreBuilder(
             Self.model(writer: "Author", title: "title"),
             maximumKeys: ["Author": 2, "Book": 5, "Cover": 3, "Tag": 2])
@@ -79,24 +84,38 @@ struct InPlaceVerificationTests {
         let path = store.folder.file("Altered.sqlite")
         try Fixtures.copyStore(from: store.path, to: path)
         let connection = try Connection(path: path, mode: .readWrite)
-        let reports = try InPlaceRun.run(
-            [step], on: connection, options: EngineOptions(chunkSize: .automatic, now: 0)
-        ) { work in
-            let verification = try VerificationInPlace(
-                of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
-            return { try verification.check($0, counted: $1) }
+        func verification(_ report: StepReport) -> Verification {
+            Verification(
+                mode: mode, of: .altered, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
+                destinationPath: path, workFolder: store.folder.path, counts: report.counts, now: 0)
         }
+        if moment == .beforeCommit {
+            try Verification.attach(source: store.path, workFolder: store.folder.path, to: connection)
+        }
+        var found: VerificationSummary?
+        let reports = try InPlaceRun.run(
+            [step], on: connection, options: EngineOptions(chunkSize: .automatic, now: 0),
+            checks: { work in
+                let verification = try VerificationInPlace(
+                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
+                return { try verification.check($0, counted: $1) }
+            },
+            beforeCommit: { reports in
+                guard moment == .beforeCommit else { return }
+                var verification = verification(reports[0])
+                if change == nil { verification.kept = reports[0].kept } else { connection.keep([]) }
+                if let change { try connection.execute(change) }
+                found = try verification.run(before: connection)
+            })
+        if let found { return found }
         if let change { try connection.execute(change) }
-        return try Verification(
-            mode: mode, of: .altered, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
-            destinationPath: path,
-            workFolder: store.folder.path, counts: reports[0].counts, now: 0
-        ).run()
+        return try verification(reports[0]).run()
     }
 
-    @Test("Reports no difference for damage of the source, full and quick", arguments: ["full", "quick"])
-    func accepts(mode: String) throws {
-        let report = try verify(nil, mode: try #require(VerifyMode(rawValue: mode)))
+    @Test(
+        "Reports no difference for damage of the source, full and quick", arguments: ["full", "quick"], Moment.allCases)
+    func accepts(mode: String, _ moment: Moment) throws {
+        let report = try verify(nil, mode: try #require(VerifyMode(rawValue: mode)), moment)
         #expect(report.differences.isEmpty, "\(report.differences)")
         #expect((report.checked > 0) == (mode == "full"))
     }
@@ -121,9 +140,9 @@ struct InPlaceVerificationTests {
             ),
             ("UPDATE Z_1TAGS SET Z_3TAGS = 1 WHERE Z_3TAGS = 66", "relationships"),
             ("DELETE FROM Z_1TAGS WHERE Z_3TAGS = 2", "relationships"),
-        ])
-    func finds(change: String, check: String) throws {
-        let report = try verify(change)
-        #expect(report.differences.contains { $0.check.rawValue == check }, "\(report.differences)")
+        ], Moment.allCases)
+    func finds(_ damage: (change: String, check: String), _ moment: Moment) throws {
+        let report = try verify(damage.change, moment)
+        #expect(report.differences.contains { $0.check.rawValue == damage.check }, "\(report.differences)")
     }
 }

@@ -8,8 +8,13 @@ package import FerrySQLite
 package struct DatabaseDump {
     /// Tables that the dump leaves out, with their indexes.
     package var leavingOut: Set<String>
+    /// Whether columns count by their names: a composed step need not leave the column order of its parts, nor the
+    /// quotes that a renaming leaves in the text of the schema.
+    package var sortsColumns: Bool
 
-    package init(leavingOut: Set<String> = []) { self.leavingOut = leavingOut }
+    package init(leavingOut: Set<String> = [], sortsColumns: Bool = false) {
+        (self.leavingOut, self.sortsColumns) = (leavingOut, sortsColumns)
+    }
 
     /// Returns the whole dump; for small databases.
     package static func text(_ path: String, leavingOut: Set<String> = []) throws -> String {
@@ -19,9 +24,11 @@ package struct DatabaseDump {
     }
 
     /// Returns the SHA-256 of the dump, in hexadecimal; in flat memory.
-    package static func digest(_ path: String, leavingOut: Set<String> = []) throws -> String {
+    package static func digest(
+        _ path: String, leavingOut: Set<String> = [], sortsColumns: Bool = false
+    ) throws -> String {
         var hash = SHA256()
-        try DatabaseDump(leavingOut: leavingOut).write(path) {
+        try DatabaseDump(leavingOut: leavingOut, sortsColumns: sortsColumns).write(path) {
             hash.update($0)
             hash.update([10])
         }
@@ -40,7 +47,12 @@ package struct DatabaseDump {
     package func write(_ connection: Connection, to sink: (String) -> Void) throws {
         let schema = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
         for row in schema where !leavingOut.contains(row[2].text ?? "") {
-            sink("\(row[0].text ?? "") \(row[1].text ?? ""): \(row[3].text ?? "(automatic)")")
+            var sql = row[3].text ?? "(automatic)"
+            if sortsColumns {
+                sql = sql.replacing("\"", with: "")
+                if row[0].text == "table" { sql = "\(try columns(of: row[1].text ?? "", on: connection))" }
+            }
+            sink("\(row[0].text ?? "") \(row[1].text ?? ""): \(sql)")
         }
         // Shadow tables hold the content of their virtual table, in a form that depends on the order of inserts.
         let tables = try connection.rows(
@@ -51,8 +63,16 @@ package struct DatabaseDump {
         }
     }
 
+    /// Names, types and clauses of a table's columns, by name.
+    private func columns(of table: String, on connection: Connection) throws -> [[Value]] {
+        try connection.rows(
+            "SELECT name, upper(type), \"notnull\", dflt_value, pk FROM pragma_table_info(?) ORDER BY name",
+            [.text(table)])
+    }
+
     private func write(table: String, of connection: Connection, to sink: (String) -> Void) throws {
-        let columns = try connection.rows("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", [.text(table)])
+        let columns = try connection.rows(
+            "SELECT name, pk FROM pragma_table_info(?) ORDER BY \(sortsColumns ? "name" : "cid")", [.text(table)])
         let names = columns.compactMap(\.[0].text)
         let key = columns.filter { ($0[1].integer ?? 0) > 0 }
             .sorted { ($0[1].integer ?? 0) < ($1[1].integer ?? 0) }

@@ -13,16 +13,6 @@
 /// pages and to the end of the file in turn.
 enum { FERRY_BEHIND_BYTES = 64 << 10, FERRY_BEHIND_RUNS = 3 };
 
-/// The file control that sets a `ferry_behind_call`; SQLite's own numbers are small.
-enum { FERRY_BEHIND_CALL = 0x46455252 };
-
-/// A function that is called once, within the next commit by a rollback journal: all pages are written, and the journal
-/// still undoes them. Any other code than `SQLITE_OK` fails the commit. NULL for none.
-typedef struct {
-    int (*before_end)(void *);
-    void *argument;
-} ferry_behind_call;
-
 /// A run of consecutive page writes.
 typedef struct {
     /// The offset after the last page.
@@ -38,7 +28,6 @@ typedef struct {
     ferry_filter_file filter;
     ferry_behind_run runs[FERRY_BEHIND_RUNS];
     unsigned clock;
-    ferry_behind_call call;
 } ferry_behind_file;
 
 /// Installs the filter before an open file.

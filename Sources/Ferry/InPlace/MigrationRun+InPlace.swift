@@ -3,20 +3,17 @@ internal import FerryPlan
 internal import FerrySQLite
 
 extension MigrationRun {
-    /// Whether steps write more than a few pages of a store that is not small.
-    func writesMuch(
-        _ steps: [StepPlan], on connection: Connection, _ inPlace: ProgramInPlace?
-    ) throws -> Bool {
+    /// Whether a step writes more than a few pages of a store that is not small.
+    func writesMuch(_ step: StepPlan, on connection: Connection, _ inPlace: ProgramInPlace?) throws -> Bool {
         guard try connection.contentBytes() > configuration.thresholds.largestLoggedStore else { return false }
-        // Planning several steps, or a step through several versions, twice is not worth its time.
-        guard steps.count == 1, steps[0].parts.isEmpty, let inPlace else { return true }
+        // Planning a step through several versions twice is not worth its time.
+        guard step.parts.isEmpty, let inPlace else { return true }
         return try !inPlace.program().moves.touched.isEmpty
     }
 
-    /// Whether all values are compared with those of the old store before COMMIT; the transaction of several steps shows
-    /// only the store before the first one and after the last.
+    /// Whether all values are compared with those of the old store before COMMIT.
     func verifiesBeforeCommit(_ planned: Planned) -> Bool {
-        configuration.verify == .full && planned.writesRows && planned.plan.steps.count == 1
+        configuration.verify == .full && planned.writesRows && planned.inPlace?.found?.moves.touched.isEmpty != true
     }
 
     /// The session of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.

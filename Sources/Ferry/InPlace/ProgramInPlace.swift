@@ -3,13 +3,12 @@ internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
 
-/// The program in place of the step that begins at the store, found once, since it is the slowest part of a plan through
-/// many versions; opens a connection only to find it.
+/// The program in place of the step that begins at the store, found once; opens a connection only to find it.
 final class ProgramInPlace {
-    private var step: StepPlan
+    private let step: StepPlan
     private let dropping: Set<String>
     private let connection: () throws -> Connection
-    private var found: Result<(program: StepProgram, isWhole: Bool), any Error>?
+    private var result: Result<StepProgram, any Error>?
 
     /// Requires that no other connection changes the store's schema meanwhile.
     init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
@@ -22,11 +21,9 @@ final class ProgramInPlace {
 
     /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.
     func program() throws -> StepProgram {
-        let result = found ?? Result { try planning().find() }
-        found = result
-        // The parts of a step through many versions hold some MiB.
-        if whole != nil { step.parts = [] }
-        return try result.get().program
+        let result = result ?? Result { try planning().program() }
+        self.result = result
+        return try result.get()
     }
 
     /// The program, or the refusal of the step in place.
@@ -38,10 +35,10 @@ final class ProgramInPlace {
         }
     }
 
-    /// The program found, if it is the one that runs; nil if none was planned.
-    var whole: StepProgram? {
-        guard case .success(let found)? = found, found.isWhole else { return nil }
-        return found.program
+    /// The program, if it was found and is the one that runs: none is, while objects are still to be dropped.
+    var found: StepProgram? {
+        guard case .success(let program)? = result, dropping.isEmpty else { return nil }
+        return program
     }
 
     /// The reason why rows of unknown entities cannot stay in their table; nil if they can, or if there are none.

@@ -66,8 +66,6 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     /// The most bytes of the run's files beside the store, without the temporary files in which SQLite sorts; nil if
     /// there was nothing to do.
     public var peakDiskBytes: Int64?
-    /// The pages that the migration has freed in the store's file; nil if there are hardly any.
-    public var freed: FreedSpace?
     public var snapshot: URL?
     public var verification = VerificationSummary()
     public var warnings: [FerryWarning] = []
@@ -81,15 +79,6 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     /// The tables, and columns as `TABLE.COLUMN`, that ``Configuration/repairs`` made before the migration; nil in
     /// reports of earlier versions.
     public var repaired: [String]?
-
-    /// Bytes of the store's file that the migration has freed.
-    public struct FreedSpace: Sendable, Hashable, Codable {
-        /// The bytes by which the file was shortened afterwards.
-        public var givenBack: Int64
-        /// The bytes that stay in the file for new rows: the store's `auto_vacuum` does not allow more, tables that
-        /// were made anew take as much as they have freed, the run was stopped, or another program used the store.
-        public var left: Int64
-    }
 
     /// What a call was expected to take.
     public struct Estimates: Sendable, Hashable, Codable {

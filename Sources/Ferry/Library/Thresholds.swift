@@ -8,9 +8,6 @@ extension Configuration {
         package var smallStoreBytes: Int64 = 16 << 20
         /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
         package var largestLoggedSwap: Int64 = 1 << 30
-        /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains
-        /// nothing.
-        package var leastVerifiedBeside: Int64 = 64 << 20
         /// The time of work on this machine relative to that of the estimates' costs; nil to measure it, by a short
         /// probe.
         package var machine: Double?

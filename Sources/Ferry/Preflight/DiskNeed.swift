@@ -13,15 +13,15 @@ struct DiskNeed {
     /// Empty tables, records of the run, side files.
     private static let base: Int64 = 1 << 16
 
-    /// Adds up the space of one transaction on the store itself, or of `stores` new stores at one time: a step reads the
-    /// destination of the step before.
+    /// Adds up the space of one transaction on the store itself, with a copy of the store if it is verified, or of two new
+    /// stores at one time: a step reads the destination of the step before.
     ///
     /// The old store, into which the swap writes, is on the volume of the run folder. The snapshot has its share of bytes
     /// for one byte of content.
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
     init(
-        _ steps: [StepEstimates.Step], contentBytes: Int64, isInPlace: Bool, stores: Int, swapsStore: Bool,
+        _ steps: [StepEstimates.Step], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
         runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
@@ -29,12 +29,10 @@ struct DiskNeed {
         guard let largest = steps.map(\.peak).max() else { return }
         var bytes = largest
         if isInPlace {
-            bytes = steps.reduce(0) { $0 + $1.peak }
+            bytes = steps.reduce(copiesStore ? contentBytes : 0) { $0 + $1.peak }
         } else {
             let sizes = steps.map(\.destinationBytes)
-            let destinations = sizes.sorted().suffix(stores).reduce(0, +)
-            // A verification beside the next step has its lookups beside that step's scratch.
-            bytes = destinations + largest * Int64(max(1, min(stores, steps.count) - 1))
+            bytes = sizes.sorted().suffix(2).reduce(0, +) + largest
             // The swap keeps the old content in its journal, and the new one is in the run folder until its end.
             if swapsStore, let last = sizes.last {
                 bytes = max(bytes, last + contentBytes + max(0, last - contentBytes))

@@ -39,51 +39,37 @@ struct InPlaceEstimates {
         _ step: StepPlan, isFirst: Bool, source: StoreLayout, from contents: inout StoreContents
     ) throws -> Found {
         var found = Found()
-        var disk = DiskUse()
-        let parts = try isFirst && isWhole() || step.parts.isEmpty ? [step] : step.parts
-        for (index, part) in parts.enumerated() {
-            let start =
-                index == 0
-                ? source : try StoreLayout.canonical(for: part.resolved.source.model, foundTriggers: .assumed)
-            let end = try StoreLayout.canonical(
-                for: part.resolved.destination.model, foundTriggers: .assumed)
-            guard let program = program(of: part, isFirst: isFirst && parts.count == 1, from: start, to: end) else {
-                // The run tells why; until then, each row counts as written.
-                return Found()
-            }
-            let before = contents
-            let entities = end.model.entities.count
-            let works = contents.run(program)
-            disk.add(works)
-            found.lists.append(
-                RunWork.Step.StatementList(
-                    preparation: preparation(of: program.moves, before)
-                        + WorkCosts.plannedEntity * Double(entities * entities),
-                    statements: zip(program.statements, works).map { statement, work in
-                        (
-                            work.subject,
-                            WorkCosts.seconds(work) + (statement.alteration == nil ? 0 : WorkCosts.alteration)
-                        )
-                    },
-                    checks: checks(of: program.moves, contents, end)
-                        + WorkCosts.checkedEntity * Double(entities * entities)))
+        let end = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed)
+        guard let program = try program(of: step, isFirst: isFirst, from: source, to: end) else {
+            // The run tells why; until then, each row counts as written.
+            return found
         }
+        let before = contents
+        let entities = end.model.entities.count
+        let works = contents.run(program)
+        var disk = DiskUse()
+        disk.add(works)
+        found.lists = [
+            RunWork.Step.StatementList(
+                preparation: preparation(of: program.moves, before)
+                    + WorkCosts.plannedEntity * Double(entities * entities),
+                statements: zip(program.statements, works).map { statement, work in
+                    (work.subject, WorkCosts.seconds(work) + (statement.alteration == nil ? 0 : WorkCosts.alteration))
+                },
+                checks: checks(of: program.moves, contents, end)
+                    + WorkCosts.checkedEntity * Double(entities * entities))
+        ]
         // A step before may have been counted with more objects than any store has.
         (found.growth, found.peak) = (Int64(min(disk.growth, 0x1p52)), Int64(min(disk.peak, 0x1p52)))
         return found
     }
 
-    /// Whether the statements of the first step are known as they will run.
-    private func isWhole() throws -> Bool {
-        // Preflight reports the reason of a refusal.
-        _ = try planned.inPlace?.attempt()
-        return planned.inPlace?.whole != nil
-    }
-
     private func program(
         of step: StepPlan, isFirst: Bool, from source: StoreLayout, to destination: StoreLayout
-    ) -> StepProgram? {
-        if isFirst, let whole = planned.inPlace?.whole { return whole }
+    ) throws -> StepProgram? {
+        // Preflight reports the reason of a refusal.
+        if isFirst { _ = try planned.inPlace?.attempt() }
+        if isFirst, let found = planned.inPlace?.found { return found }
         do throws(StepObstacle) {
             return try StepProgram(
                 inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,

@@ -199,13 +199,11 @@ extension RunWork {
 
     /// The work of steps with a file each, or of all steps as one transaction on the store.
     ///
-    /// `jobs` threads verify. A step, counted from 1, that is verified beside the next one takes no extra time for
-    /// that. A run that swaps writes the new content into the store at the end.
+    /// `jobs` threads verify. A run that swaps writes the new content into the store at the end.
     package init(
         steps: [Step], isOneTransaction: Bool = false, isVerifiedBeforeCommit: Bool = false,
         takesSnapshot: Bool = false,
-        verify: VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
-        swaps: Bool = false
+        verify: VerifyMode = .full, jobs: Int = 2, swaps: Bool = false
     ) {
         let first = steps.first?.bytes ?? 0
         if takesSnapshot {
@@ -218,7 +216,7 @@ extension RunWork {
             pieces.append(Piece(.rows, others: [.verify, .swap], Self.parts(inPlace: steps) + [commit]))
         } else {
             for (number, step) in zip(1..., steps) {
-                pieces += Self.pieces(of: step, number, verifiedBeside(number) ? .none : verify, jobs: jobs)
+                pieces += Self.pieces(of: step, number, verify, jobs: jobs)
             }
         }
         if swaps {

@@ -60,8 +60,6 @@ package struct RunRecord: Sendable {
         /// The rows of each entity as preflight counted them.
         var rows: [String: Int64] = [:]
         var findings = Findings()
-        /// The pages that the migration has freed; nil if there are hardly any.
-        var freed: MigrationReport.FreedSpace?
         /// The SHA-256 of each mapping model of the steps, by name.
         var mappingModels: [String: String] = [:]
         /// The store whose layout the new store gets; absent if the model gives it.

@@ -102,7 +102,6 @@ extension MigrationRun {
             report.bytesRead = now.read - before.read
             report.bytesWritten = now.written - before.written
         }
-        report.freed = migration.freed
         report.snapshot = head.snapshot.map(Self.url)
         var verification = VerificationSummary(mode: migration.options.verify)
         for step in migration.steps.compactMap(\.verification) {

@@ -33,13 +33,12 @@ extension MigrationRun {
     func reasonForFolder(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> String? {
         if configuration.hasStages { return "a hook runs after it" }
         if plan.isInPlace, hasBegunInFolder { return "an earlier call started it there" }
+        if plan.isInPlace, plan.steps.count > 1 { return "each step is verified separately" }
         guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, inPlace) else {
             return nil
         }
         if configuration.holdsSwap { return "the swap is held" }
         if configuration.budget != nil { return "the time budget may run out before it is finished" }
-        // The transaction shows the store before its first step and after its last one.
-        if configuration.verify == .full, plan.steps.count > 1 { return "each step is verified separately" }
         return nil
     }
 

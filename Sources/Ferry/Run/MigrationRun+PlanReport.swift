@@ -20,6 +20,11 @@ extension MigrationRun {
         }
         planned.steps = try stepEstimates(planned, store).find()
         var report = try report(planned, store, readsRows: !checksRows)
+        do {
+            try RunFolder.checkIsOwn(place.runFolder, files: files)
+        } catch let error as FerryError where error.code == .runDiffers {
+            report.refusals.append(error)
+        }
         if let warning = budgetWarning(report.longestUnit?.time) { report.warnings.append(warning) }
         report.insertRefusedSteps(of: planned.plan)
         if store.sourceGuard.access != .readWrite {
@@ -56,7 +61,8 @@ extension MigrationRun {
     ) throws -> [FerryError] {
         var refusals = try known + preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
         if planned.plan.refusedSteps.isEmpty {
-            refusals += try diskNeed(planned.plan, store, planned.steps).refusals()
+            refusals += try diskNeed(planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned))
+                .refusals()
         }
         try preflight.findLeftoversInTheWay()
         try preflight.findLostHistory()
@@ -185,7 +191,9 @@ extension MigrationRun {
         report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
-        report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder
+        report.peakDiskBytes = try diskNeed(
+            planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned)
+        ).bytesByFolder
         report.longestUnit = try stepEstimates(planned, store).longestUnit(
             of: planned.steps, swapsStore: place.output == nil && !planned.plan.mayChangeStore)
         let machine = try machine(for: planned, store)
@@ -199,7 +207,8 @@ extension MigrationRun {
     /// The refusals of later steps, and those for a lack of disk space.
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         guard planned.plan.refusedSteps.isEmpty else { return [] }
-        return try laterSteps(of: planned, store).refusals() + diskNeed(planned.plan, store, planned.steps).refusals()
+        return try laterSteps(of: planned, store).refusals()
+            + diskNeed(planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned)).refusals()
     }
 
     private func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsPreflight {
@@ -209,11 +218,12 @@ extension MigrationRun {
     }
 
     func diskNeed(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step], stores: Int = 2
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step], copiesStore: Bool = false
     ) throws -> DiskNeed {
-        try DiskNeed(
-            steps, contentBytes: store.contentBytes(), isInPlace: plan.mayChangeStore && place.output == nil,
-            stores: stores, swapsStore: place.output == nil, runFolder: FileLayer.parent(of: place.result),
+        let isInPlace = plan.mayChangeStore && place.output == nil
+        return try DiskNeed(
+            steps, contentBytes: store.contentBytes(), isInPlace: isInPlace, copiesStore: isInPlace && copiesStore,
+            swapsStore: place.output == nil, runFolder: FileLayer.parent(of: place.result),
             snapshot: takesSnapshot ? (folder: snapshotFolder, share: shareOfSnapshot(store)) : nil, files: files)
     }
 

@@ -41,13 +41,11 @@ extension MigrationRun {
     /// The work of the run after preflight.
     func work(_ planned: Planned, _ store: OpenedStore) throws -> RunWork {
         let plan = planned.plan
-        verifiesBeside = try canVerifyBeside(plan, store, planned.steps)
         return RunWork(
             steps: planned.steps.map(\.work), isOneTransaction: plan.mayChangeStore && place.output == nil,
             isVerifiedBeforeCommit: verifiesBeforeCommit(planned),
             takesSnapshot: takesSnapshot && !configuration.clonesSnapshot, verify: configuration.verify,
             jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
-            verifiedBeside: { self.verifiesBesideNext(plan, $0) },
             swaps: place.output == nil && !plan.mayChangeStore)
     }
 }

@@ -41,8 +41,6 @@ final class MigrationRun {
     var copying: Planner.Copying?
     /// Whether the resumed run changes a file of the run folder by steps in place.
     var hasBegunInFolder = false
-    /// Whether steps are verified while the next ones run, if their modes allow it.
-    var verifiesBeside = false
     /// Bytes of models, plan and statements, measured when the plan is made.
     private(set) var held: Int
     /// As many bytes as the limit if every share must be the least.
@@ -135,7 +133,7 @@ final class MigrationRun {
     /// A run whose steps are to be made in the run folder, or the report of one that ended before.
     private enum Prepared {
         case ended(MigrationReport)
-        case inFolder(MigrationPlan, StepProgram?, MigrationSession)
+        case inFolder(MigrationPlan, MigrationSession)
     }
 
     private func migrate(
@@ -144,13 +142,12 @@ final class MigrationRun {
         // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
         switch try prepare(sourceGuard, folder: folder, known: known) {
         case .ended(let report): return report
-        case .inFolder(var plan, let program, let session):
+        case .inFolder(var plan, let session):
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
             try StepsPhase(call: self, session: session, plan: plan, sourceGuard: sourceGuard).run()
-            let repeated = repeatedSteps(plan, program, session.migration)
             return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
-                try SwapPhase(call: self, session: session, sourceGuard: sourceGuard, steps: repeated).run()
+                try SwapPhase(call: self, session: session, sourceGuard: sourceGuard).run()
             }
         }
     }
@@ -210,7 +207,7 @@ final class MigrationRun {
         for index in planned.steps.indices { planned.steps[index].program = nil }
         // Each holds the steps of a way that was considered.
         planned.plan.comparisons = []
-        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.whole != nil,
+        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.found != nil,
             planned.plan.steps[0].parts.allSatisfy(\.isInferred)
         {
             // The run takes the statements, which do the work of all versions on the way.
@@ -250,28 +247,7 @@ final class MigrationRun {
                     ).run()
                 })
         }
-        return .inFolder(planned.plan, planned.inPlace?.whole, session)
-    }
-
-    /// The steps of a plan that leaves tables where they are, for the swap; nil if code of the app may have changed more.
-    private func repeatedSteps(
-        _ plan: MigrationPlan, _ found: StepProgram?, _ migration: RunRecord.Migration
-    ) -> RepeatedSteps? {
-        guard !configuration.hasStages else { return nil }
-        // Only the verified file has what a policy wrote in tables that stay.
-        if let kept = plan.steps.last?.keptPart, let policies = migration.steps.last?.policies,
-            kept.isWritten(by: policies)
-        {
-            return nil
-        }
-        var options = engineOptions(migration, step: 1)
-        let progress = options.progress
-        options.progress = { update in
-            var update = update
-            update.phase = .swap
-            progress?(update)
-        }
-        return RepeatedSteps(plan.steps, options: options, found: plan.steps[0].mode == .inPlace ? found : nil)
+        return .inFolder(planned.plan, session)
     }
 
     /// Marks this call as a continuation of an earlier call's run.

@@ -4,8 +4,6 @@ internal import FerryStore
 
 /// Writes the content of a verified destination into a store, through SQLite and in one transaction.
 ///
-/// After steps in place it writes only the pages that they change (``RepeatedSteps``), else all.
-///
 /// The file at the store's path stays the same one, so that every SQLite client sees an ordinary commit, whenever it
 /// opened the store. A rename under an open connection is not safe: the connection to the old file, in WAL mode or not,
 /// finds the new store's `-wal` by the path and writes into it. See `docs/resume.md`.
@@ -25,8 +23,6 @@ package struct Swap {
     var stop = StopRequest()
     var progress: ProgressHook?
     var trace: TraceHook?
-    /// The steps that have made the destination of the store, if all ran in place.
-    var steps: RepeatedSteps?
     /// Throws if the destination has changed since its verification.
     var checkDestination: () throws -> Void = {}
     /// Throws if the snapshot of what the swap replaces is not whole.
@@ -63,23 +59,18 @@ package struct Swap {
 
     private func overwrite(_ connection: Connection, with source: Connection) throws {
         try connection.execute("PRAGMA synchronous = EXTRA")
-        try connection.shareCaches(memory.workingCaches, among: steps == nil ? ["main": 1] : ["main": 5, "temp": 1])
+        try connection.shareCaches(memory.workingCaches, among: ["main": 1])
         let journal = JournalSwitch(connection: connection, session: session)
         try journal.begin(for: source, largestLogged: largestLogged)
-        let freed = try FreedPages(before: connection)
         do {
-            let check = {
+            try connection.overwrite(with: source) { state in
+                try stop.check()
+                progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
+                // SQLite commits after these checks.
+                guard state.isBeforeCommit else { return }
                 try checkDestination()
                 try checkSnapshot()
                 try connection.checkPlace()
-            }
-            if try steps?.run(on: connection, as: source, beforeCommit: check) != true {
-                try connection.overwrite(with: source) { state in
-                    try stop.check()
-                    progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
-                    // SQLite commits after this check.
-                    if state.isBeforeCommit { try check() }
-                }
             }
         } catch {
             // The first error is reported; the next call restores the rest.
@@ -88,10 +79,6 @@ package struct Swap {
         }
         stop.unitIsDone()
         try connection.checkPlace()
-        // A rollback restores the free pages of its snapshot as well.
-        if let migration = session as? MigrationSession {
-            migration.migration.freed = try freed.giveBack(on: connection, stop: stop)
-        }
         try journal.end()
         session.head.ended = try journal.lockExclusively().store.withoutLog
     }

@@ -70,7 +70,6 @@ package struct MigrationRendering: CommandReport {
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
             "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [],
-            "freed": report.freed.map { ["givenBackBytes": $0.givenBack, "leftBytes": $0.left] as JSON },
             "earlierSeconds": report.earlierTime.inSeconds,
             "estimates": report.estimates.map {
                 [
@@ -152,11 +151,6 @@ package struct MigrationRendering: CommandReport {
             lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) next to the store")
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
-        }
-        if let freed = report.freed {
-            lines.append(
-                "Freed         \(Quantity.sizeText(freed.givenBack)) given back to the volume, "
-                    + "\(Quantity.sizeText(freed.left)) left in the file for new rows")
         }
         if let repaired = report.repaired, !repaired.isEmpty {
             lines.append("Repaired      " + repaired.joined(separator: ", "))

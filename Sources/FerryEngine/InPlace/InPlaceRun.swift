@@ -35,7 +35,7 @@ package struct InPlaceRun {
     /// The store, as the main database, inside a transaction that may write.
     private let connection: Connection
     private let options: EngineOptions
-    private let checks: Checks
+    private let checks: Checks?
     /// Whether this is the first step, on the user's store with its damage and other objects.
     private let isFirst: Bool
     /// The program that ``InPlacePlanning`` found for the same step and schema, if any.
@@ -57,17 +57,15 @@ package struct InPlaceRun {
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
     ///   - options: The settings of the run.
-    ///   - checks: Checks each step.
+    ///   - checks: Checks each step; nil if its result is verified later.
     ///   - found: The program of the first step, if the schema has not changed since.
     ///   - beforeCommit: Receives the reports after all steps and checks.
-    ///   - commit: Commits the transaction, and may look at the result before it ends.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``, after a rollback that leaves the store as before.
     @discardableResult
     package static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
-        found: StepProgram? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in },
-        commit: (Connection) throws -> Void = { try $0.execute("COMMIT") }
+        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: Checks? = nil,
+        found: StepProgram? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
             do {
@@ -86,11 +84,13 @@ package struct InPlaceRun {
                 }
                 try options.stop.check()
                 try beforeCommit(reports)
-                try commit(connection)
+                try connection.execute("COMMIT")
+                connection.keep([])
                 return reports
             } catch {
                 // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
                 do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
+                connection.keep([])
                 let failed = (error as? DatabaseError).map { FerryError(inPlace: $0, on: connection.path) }
                 guard let refusal = failed ?? (error as? FerryError) else { throw error }
                 switch refusal.code {
@@ -124,7 +124,7 @@ package struct InPlaceRun {
         guard let step = steps.first else { return nil }
         do {
             let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
-            for values in try planned.program(leaving: nil).moves.computations {
+            for values in try planned.program().moves.computations {
                 let search = FailedRowSearch(
                     values: values, connection: connection, longestValue: options.wholeValueBytes, now: options.now)
                 if let row = try search.first() { return row }
@@ -139,7 +139,7 @@ package struct InPlaceRun {
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
-        guard let program = try found ?? planned.program() else { return try runParts(source) }
+        let program = try found ?? planned.program()
         let moves = program.moves
         let count = program.statements.count + 2
         var place = ProgressUpdate.StatementPlace(list: lists.begun, index: 0, count: count)
@@ -147,9 +147,13 @@ package struct InPlaceRun {
         tell(nil, at: place)
         try options.registerFunctions(forStore: connection.path, on: connection)
         let dropped = try repairRows(planned, program, &report)
+        // Repairs write to any table, before the statements.
+        let repairs = isFirst && !source.entityColumnRepairs(options.sourceDamage).isEmpty
+        if !repairs, !isFirst || options.damaged != .drop { report.kept = moves.keptTables }
+        connection.keep(report.kept)
         let leftovers = try Leftover.all(in: source, on: connection)
         var counts = try InPlaceCounts(step, of: source, moves, on: connection, dropsRows: !dropped.isEmpty)
-        let check = try checks(
+        let check = try checks?(
             InPlaceWork(
                 step: step.resolved, tables: moves.touched, tablesBeside: moves.touchedBeside, connection: connection,
                 damage: options.sourceDamage, isFirst: isFirst))
@@ -186,7 +190,7 @@ package struct InPlaceRun {
         // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
         if step.keptPart == nil { tell(nil, at: place, phase: .verify) }
-        try check(counts.ofMappings(), written)
+        try check?(counts.ofMappings(), written)
         counts.dropped = dropped
         (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())
         report.leftBehind = moves.leftBehind(of: leftovers, in: try StoreCatalog(connection), destination)
@@ -240,26 +244,6 @@ package struct InPlaceRun {
             }
         }
         return dropped
-    }
-
-    private func runParts(_ source: StoreLayout) throws -> StepReport {
-        var report = StepReport()
-        var counts = try InPlaceCounts(step, of: source, nil, on: connection, dropsRows: true)
-        report.unmapped = counts.unmapped()
-        for (index, part) in step.parts.enumerated() {
-            let run = InPlaceRun(
-                step: part, connection: connection, options: options, checks: checks,
-                isFirst: isFirst && index == 0, found: nil, lists: lists)
-            let found = try run.run()
-            report.healed += found.healed
-            report.leftBehind += found.leftBehind
-            if index == 0 {
-                counts.subtract(
-                    Dictionary(found.counts.map { ($0.source ?? "", $0.dropped) }, uniquingKeysWith: +))
-            }
-        }
-        report.counts = counts.ofMappings()
-        return report
     }
 
     // MARK: Statements

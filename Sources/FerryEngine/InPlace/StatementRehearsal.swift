@@ -49,9 +49,7 @@ package struct StatementRehearsal {
                 AppObjects(of: source, into: destination, on: connection, dropping: dropping, inPlace: true),
                 &statements)
         }
-        guard let program = try InPlacePlanning(step, on: connection).program() else {
-            return try step.parts.reduce(statements) { try $0 + inPlace($1, dropping: []) }
-        }
+        let program = try InPlacePlanning(step, on: connection).program()
         statements.add(program.operations, hasModel: hasModel)
         try schema.run(program.statements)
         return statements
@@ -74,7 +72,7 @@ package struct StatementRehearsal {
         if let refusal = appObjects.refusals.first { throw refusal }
         var statements = StepStatements()
         if part != nil, !dropping.isEmpty { try drop(appObjects, &statements) }
-        let kept = try part.map { try InPlacePlanning($0, on: connection).program(leaving: nil) }
+        let kept = try part.map { try InPlacePlanning($0, on: connection).program() }
         let program = try StepProgram(
             copying: step, source: source, destination: destination, closing: kept?.closing ?? [])
         let sql = StepSQL(

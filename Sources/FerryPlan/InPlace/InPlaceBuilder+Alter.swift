@@ -25,7 +25,6 @@ extension InPlaceBuilder {
                 keptPart?.fills(successor) != true
             {
                 keptIndexes.insert(successor.name)
-                if shape?.rewritten.contains(index.name) == true { renamedIndexes.append((index.name, successor)) }
             } else {
                 others.append(index)
             }
@@ -81,14 +80,9 @@ extension InPlaceBuilder {
     mutating func alterTables() {
         for table in moves.kept {
             rename(table.renames, in: table.newName, having: table.columns)
-            var additions = table.additions
-            // In the order in which the single steps would add them.
-            if let shape {
-                additions.sort {
-                    shape.place(of: $0.name, in: table.newName) < shape.place(of: $1.name, in: table.newName)
-                }
+            for column in table.additions {
+                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason)
             }
-            for column in additions { alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason) }
             guard let update = updates[table.newName] else { continue }
             add([update])
             moves.touched.insert(table.newName)

@@ -101,7 +101,7 @@ extension InPlaceBuilder {
             guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
                 let relationship = destination.model.relationship(key.property, of: key.entity),
                 let target = destination.table(of: relationship.destinationEntity),
-                moves.touched.contains(table) || moves.touched.contains(target.name)
+                moves.touched.contains(table)
             else { continue }
             add(
                 "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "

@@ -9,7 +9,6 @@ struct InPlaceBuilder {
     let source: StoreLayout
     let schema: InPlaceSchema
     let destination: StoreLayout
-    let shape: InPlaceShape?
     /// The part of a copy step that the statements do; nil for a whole step in place.
     let keptPart: KeptPart?
     /// The store's numbers of the entities that the new version lacks.
@@ -36,17 +35,13 @@ struct InPlaceBuilder {
 
     init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape?, keptPart: KeptPart? = nil
+        keptPart: KeptPart? = nil
     ) {
         self.step = step
         self.keptPart = keptPart
         self.source = source
         self.schema = schema
-        self.shape = shape
-        var destination = destination
-        if let shape { destination.indexes = shape.indexes }
         self.destination = destination
-        moves.touched = shape?.touched ?? []
         droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
         var sources: [String: Set<String>] = [:]
@@ -111,8 +106,7 @@ struct InPlaceBuilder {
         for table in destination.tablesInOrder { moves.tables.append(try move(of: table, relationships, contents)) }
         for table in destination.joinTables {
             moves.joinTables.append(
-                try JoinMove(
-                    table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil))
+                try JoinMove(table, relationships, keys: schema.joinKeys))
         }
     }
 
@@ -124,13 +118,7 @@ struct InPlaceBuilder {
         return TableMove(
             try ColumnSlots(relationships, contents, table: table, keptPart: keptPart), source: old,
             continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
-            mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name))
-    }
-
-    /// The reason why a table that could be altered must be made anew, or nil.
-    private func otherForm(of table: String) -> String? {
-        guard shape?.remade.contains(table.uppercased()) == true else { return nil }
-        return "the versions in between leave its columns in another order"
+            mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) })
     }
 
     private static func continuations(
@@ -267,7 +255,7 @@ struct InPlaceBuilder {
         for (name, sql, reason) in tables.map({ ($0.name, $0.sql, "table of \($0.root)") })
             + joins.map({ ($0.name, $0.sql, "links of \($0.relationship.title)") })
         {
-            add(shape?.sql(of: name) ?? sql, reason)
+            add(sql, reason)
             moves.touched.insert(name)
         }
     }

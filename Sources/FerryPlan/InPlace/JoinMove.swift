@@ -36,9 +36,7 @@ struct JoinMove: Sendable, Equatable {
     /// Statements that number the rows of relationships that become ordered.
     private(set) var numberings: [ProgramStatement] = []
 
-    init(
-        _ table: JoinTable, _ sources: RelationshipRules, keys: [String: [String]], mustRebuild: Bool
-    ) throws(StepObstacle) {
+    init(_ table: JoinTable, _ sources: RelationshipRules, keys: [String: [String]]) throws(StepObstacle) {
         destination = table
         let pairs = try sources.pairs(of: table.relationship)
         guard let first = pairs.first else {
@@ -55,7 +53,7 @@ struct JoinMove: Sendable, Equatable {
             let isKeyKept = keys[old.name.uppercased()]?.map { $0.uppercased() } == key
             way = Self.way(
                 table, old, own: own, other: other, otherOrder: otherOrder, ownOrder: ownOrder,
-                isKeyKept: isKeyKept && !mustRebuild)
+                isKeyKept: isKeyKept)
             number(isSecondKnown: otherOrder != nil, isFirstKnown: ownOrder != nil)
         } else {
             let rows = try Self.keyRows(pairs, sources)

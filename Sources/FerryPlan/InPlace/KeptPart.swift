@@ -21,12 +21,9 @@ package struct KeptPart: Sendable {
     /// The source entities whose objects get no foreign key from the engine.
     private let unlinkedSources: Set<String>
     /// The tables of the new version that the engine fills.
-    package let filledTables: Set<String>
+    let filledTables: Set<String>
     /// The columns of the new version that the engine fills in tables that stay, by table.
     package let linkedColumns: [String: Set<String>]
-    /// The columns of positions in tables that stay, by table, if policies may add objects to any relationship: the
-    /// engine corrects what they leave.
-    package let settledColumns: [String: Set<String>]
 
     /// The reason why a step fills all tables, whichever they are; nil if there is none.
     static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
@@ -56,7 +53,7 @@ package struct KeptPart: Sendable {
             let part = Self(whole, rules, filled: filled, linked: linked)
             guard !part.positions.isEmpty else { return nil }
             let moved = InPlaceBuilder(
-                part.step, source: source, schema: InPlaceSchema(of: source), destination: destination, shape: nil,
+                part.step, source: source, schema: InPlaceSchema(of: source), destination: destination,
                 keptPart: part
             ).moved()
             guard !moved.tables.isEmpty || !moved.joinTables.isEmpty else {
@@ -100,23 +97,20 @@ package struct KeptPart: Sendable {
         self.linked = linked
         filledTables = Self.filledTables(linked, roots, rules.destination)
         linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
-        settledColumns =
-            whole.hasPolicies ? Self.settledColumns(besides: linked, filledTables, rules.destination) : [:]
         let writtenByEngine = Set(linkedColumns.keys)
         unlinkedSources = Set(
             kept.filter { mapping in
                 rules.destination.table(of: mapping.destination).map { !writtenByEngine.contains($0.name) } ?? false
             }.map(\.source))
-        var step = whole
-        step.entityMappings = kept.enumerated().map { place, mapping in
-            var mapping = mapping
-            mapping.position = place
-            mapping.relationships.removeAll { rule in
-                model.key(of: rule.name, in: mapping.destination).map(linked.contains) ?? false
-            }
-            return mapping
-        }
-        self.step = step
+        step = whole.with(
+            kept.enumerated().map { place, mapping in
+                var mapping = mapping
+                mapping.position = place
+                mapping.relationships.removeAll { rule in
+                    model.key(of: rule.name, in: mapping.destination).map(linked.contains) ?? false
+                }
+                return mapping
+            })
     }
 
     /// The root entities of tables that need filling because of what makes their objects.
@@ -146,15 +140,6 @@ package struct KeptPart: Sendable {
             }
         }
         return filled
-    }
-
-    private static func settledColumns(
-        besides linked: Set<PropertyKey>, _ filled: Set<String>, _ destination: StoreLayout
-    ) -> [String: Set<String>] {
-        var columns: [String: Set<String>] = [:]
-        for case (let key, .foreignKey(let table, _, _, let order?)) in destination.relationshipStorage
-        where !filled.contains(table) && !linked.contains(key) { columns[table, default: []].insert(order) }
-        return columns
     }
 
     /// Whether a copy with policies writes a relationship's keys with the rows, and no statement after the policies
@@ -216,21 +201,6 @@ package struct KeptPart: Sendable {
     }
 }
 
-extension KeptPart {
-    /// Whether a policy has written to a table that stays, beside the columns that the engine fills there.
-    package func isWritten(by policies: PolicyEvidence) -> Bool {
-        let model = whole.destination.model
-        return policies.touched.contains { name in
-            let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-            guard parts.count == 2 else { return true }
-            let own = roots.contains(model.root(of: parts[0]))
-            guard let relationship = model.relationship(parts[1], of: parts[0]) else { return own }
-            if model.key(of: parts[1], in: parts[0]).map(linked.contains) == true { return false }
-            return own || roots.contains(model.root(of: relationship.destinationEntity))
-        }
-    }
-}
-
 extension StepPlan {
     /// The kept part of the step, to be run in place on a copy of the source's pages; nil if all tables are filled.
     package var partInPlace: StepPlan? {
@@ -259,7 +229,7 @@ extension InPlaceBuilder {
         }
         for table in destination.joinTables {
             do throws(StepObstacle) {
-                let move = try JoinMove(table, relationships, keys: schema.joinKeys, mustRebuild: false)
+                let move = try JoinMove(table, relationships, keys: schema.joinKeys)
                 if case .create = move.way { continue }
                 if move.kept == nil { joinTables.insert(table.relationship) }
             } catch {

@@ -38,6 +38,20 @@ package struct TableMoves: Sendable, Equatable {
         return lost.map(\.name)
     }
 
+    /// The names, old and new, of the tables whose rows no statement writes.
+    package var keptTables: Set<String> {
+        var names: Set<String> = []
+        for move in tables where !touched.contains(move.destination.name) {
+            names.formUnion([move.destination.name, move.source?.name].compactMap { $0 })
+        }
+        for move in joinTables where !touched.contains(move.destination.name) {
+            guard case .alter(let kept) = move.way else { continue }
+            names.formUnion([kept.name, kept.newName])
+        }
+        // A new table can take the name of a renamed one.
+        return names.subtracting(touched)
+    }
+
     /// Tables of the new version to the store's tables that they continue.
     package var continued: [String: String] {
         Dictionary(
@@ -122,45 +136,6 @@ package struct InPlaceSchema: Sendable {
         triggers = layout.allTriggers.map(\.name)
         rTrees = layout.rTrees.map(\.name)
         for table in layout.joinTables { joinKeys[table.name.uppercased()] = table.keyColumns }
-    }
-}
-
-/// The schema that several steps in place leave, and that a composed step must leave, too.
-///
-/// Altered tables keep traces of every alteration: the order of their columns, quotes around names.
-package struct InPlaceShape: Sendable {
-    package struct Table: Sendable, Hashable {
-        package var sql: String
-        /// Names of all its columns, in order.
-        package var columns: [String]
-
-        package init(sql: String, columns: [String]) {
-            self.sql = sql
-            self.columns = columns
-        }
-    }
-
-    /// By upper-case name.
-    package var tables: [String: Table]
-    /// Indexes on Core Data's tables.
-    package var indexes: [IndexDefinition]
-    /// Tables of the new version whose rows the steps write.
-    package var touched: Set<String>
-    /// Upper-case names of tables that altering would leave in another form.
-    package var remade: Set<String> = []
-    /// Names of indexes that stay, but whose SQL text changes.
-    package var rewritten: Set<String> = []
-
-    package init(tables: [String: Table], indexes: [IndexDefinition], touched: Set<String>) {
-        self.tables = tables
-        self.indexes = indexes
-        self.touched = touched
-    }
-
-    func sql(of table: String) -> String? { tables[table.uppercased()]?.sql }
-
-    func place(of column: String, in table: String) -> Int {
-        tables[table.uppercased()]?.columns.firstIndex { $0.uppercased() == column.uppercased() } ?? .max
     }
 }
 

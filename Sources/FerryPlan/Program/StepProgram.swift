@@ -36,21 +36,20 @@ package struct StepProgram: Sendable, Equatable {
 
     /// Plans a step of inferred mappings that migrates the store within itself.
     ///
-    /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
-    /// leaves another one. `keptPart`: the statements are those of this part of a copy step, whose other tables they
+    /// `source` is the actual layout, `destination` a new store's. `keptPart`: the statements are those of this part of a copy step, whose other tables they
     /// leave empty, without the indexes that are filled with them.
     ///
     /// - Throws: ``StepObstacle``.
     package init(
         inPlace step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape? = nil, keptPart: KeptPart? = nil
+        keptPart: KeptPart? = nil
     ) throws(StepObstacle) {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
             throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
         if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
         var builder = InPlaceBuilder(
-            step, source: source, schema: schema, destination: destination, shape: shape, keptPart: keptPart)
+            step, source: source, schema: schema, destination: destination, keptPart: keptPart)
         try builder.build()
         (moves, operations) = (builder.moves, builder.operations)
         fills = TableFills(noneFrom: source)
@@ -61,20 +60,4 @@ package struct StepProgram: Sendable, Equatable {
 
     /// Operations of a step in place that follow when all tables are filled: they make triggers and the app's views.
     package var closing: [StepOperation] { operations.filter(\.isClosing) }
-
-    /// Replaces the statistics of ANALYZE by rows of table, index and numbers, before the version is written.
-    package mutating func setStatistics(_ rows: [[String?]]) {
-        let reason = "results of ANALYZE for tables and indexes that were not recreated"
-        var statements = [ProgramStatement("DELETE FROM sqlite_stat1", .schema, reason: reason)]
-        for row in rows {
-            var values = Parameters()
-            let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
-            statements.append(
-                ProgramStatement(
-                    "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (\(texts.joined(separator: ", ")))",
-                    values: values, .schema, reason: reason))
-        }
-        let place = operations.firstIndex { $0.work == .version } ?? operations.endIndex
-        operations.insert(contentsOf: statements.map(StepOperation.init(inPlace:)), at: place)
-    }
 }

@@ -104,10 +104,10 @@ struct SharedFilesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         guard context.step.mayShareFiles else { return }
         try countFiles("destination", context.destination, in: context)
-        guard try context.connection.integer("SELECT count(*) FROM main.shared_destination") ?? 0 > 0 else { return }
+        guard try context.connection.integer("SELECT count(*) FROM lookups.shared_destination") ?? 0 > 0 else { return }
         try countFiles("source", context.source, in: context)
         let more = """
-            main.shared_destination AS new LEFT JOIN main.shared_source AS old ON old.file = new.file
+            lookups.shared_destination AS new LEFT JOIN lookups.shared_source AS old ON old.file = new.file
             WHERE new.count > coalesce(old.count, 1)
             """
         let count = try context.connection.integer("SELECT sum(new.count - coalesce(old.count, 1)) FROM \(more)") ?? 0
@@ -132,23 +132,23 @@ struct SharedFilesCheck: Check {
         let connection = context.connection
         try connection.execute(
             """
-            DROP TABLE IF EXISTS main.named_files; DROP TABLE IF EXISTS main.shared_\(schema);
-            CREATE TABLE main.named_files (file); CREATE TABLE main.shared_\(schema) (file PRIMARY KEY, count)
+            DROP TABLE IF EXISTS lookups.named_files; DROP TABLE IF EXISTS lookups.shared_\(schema);
+            CREATE TABLE lookups.named_files (file); CREATE TABLE lookups.shared_\(schema) (file PRIMARY KEY, count)
             """)
         for (key, column) in ExternalData.attributes(of: layout) {
             guard let table = layout.table(of: key.entity)?.name else { continue }
             try context.announce(table)
             try connection.execute(
                 """
-                INSERT INTO main.named_files SELECT \(Self.file(column)) FROM \(schema).\(table)
+                INSERT INTO lookups.named_files SELECT \(Self.file(column)) FROM \(schema).\(table)
                 WHERE length(\(column.name)) = 38 AND substr(\(column.name), 1, 1) = x'02'
                 """)
         }
         try connection.execute(
             """
-            INSERT INTO main.shared_\(schema) SELECT file, count(*) FROM main.named_files GROUP BY file
+            INSERT INTO lookups.shared_\(schema) SELECT file, count(*) FROM lookups.named_files GROUP BY file
             HAVING count(*) > 1;
-            DROP TABLE main.named_files
+            DROP TABLE lookups.named_files
             """)
     }
 

@@ -1,8 +1,9 @@
 internal import FerrySQLite
+internal import FerryStore
 
 /// SQLite's own check of the destination file: `PRAGMA quick_check`, or `integrity_check` for a thorough verification.
 ///
-/// A page walk replaces `quick_check` where it checks as much, in one reading instead of two.
+/// Of a store in the transaction that alters it, the tables that were written are checked.
 struct IntegrityCheck: Check {
     static let name = "integrity"
     static let isQuick = true
@@ -11,35 +12,21 @@ struct IntegrityCheck: Check {
     func run(in context: VerificationContext) throws {
         let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"
         try context.announce(pragma)
-        if try !context.verification.isThorough && isShownByPageWalk(context) { return }
-        let findings = try context.connection.rows("PRAGMA destination.\(pragma)(100)").compactMap { $0[0].text }
-        if findings == ["ok"] { return }
+        let findings = try Self.tables(in: context).flatMap { table in
+            try context.connection.rows("PRAGMA destination.\(pragma)(\(table))").compactMap { $0[0].text }
+        }.filter { $0 != "ok" }
+        guard let first = findings.first else { return }
         // SQLite's findings name tables, pages and rowids, but no values.
-        context.report(
-            IntegrityCheck.self, entity: nil, count: Int64(max(findings.count, 1)), example: findings.first)
+        context.report(IntegrityCheck.self, entity: nil, count: Int64(findings.count), example: first)
         context.isUnreadable = true
     }
 
-    /// Records what another check's walk over all pages has shown, if it shows as much.
-    static func record(_ walk: PageWalk, in context: VerificationContext) throws {
-        guard walk.isSound, try suffices(walkIn: context) else { return }
-        context.progress.state.outcomes[name] = PartOutcome()
-    }
-
-    private func isShownByPageWalk(_ context: VerificationContext) throws -> Bool {
-        guard try Self.suffices(walkIn: context) else { return false }
-        let walk = try PageWalk(context.connection, schema: "destination", stop: context.verification.stop)
-        return walk?.isSound == true
-    }
-
-    /// Whether a walk over pages checks as much as `quick_check` would.
-    private static func suffices(walkIn context: VerificationContext) throws -> Bool {
-        // quick_check also reads column constraints, which Core Data's tables do not have, and virtual tables.
-        let needsPragma = try context.connection.integer(
-            """
-            SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND (sql LIKE '%NULL%' OR sql LIKE '%CHECK%'
-                OR sql LIKE '%STRICT%' OR sql LIKE 'CREATE VIRTUAL%')
-            """)
-        return needsPragma == nil
+    /// The argument of each call of the pragma: the most findings for the whole file, or a table.
+    private static func tables(in context: VerificationContext) throws -> [String] {
+        guard context.isInTransaction, !context.verification.kept.isEmpty else { return ["100"] }
+        let tables = try context.connection.rows(
+            "SELECT name FROM destination.sqlite_master WHERE type = 'table' AND rootpage > 0")
+        return tables.compactMap { $0[0].text }.filter { !context.verification.kept.contains($0) }
+            .map(Connection.quoted)
     }
 }

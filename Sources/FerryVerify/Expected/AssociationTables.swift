@@ -15,7 +15,7 @@ final class AssociationTables {
     /// By the position of the mapping: a row's walk asks for each object, and a mapping is large.
     func table(of position: Int) throws -> AssociationTable {
         if let known = tables[position] { return known }
-        let table = try AssociationTable("main.association_\(position)", on: connection)
+        let table = try AssociationTable("lookups.association_\(position)", on: connection)
         tables[position] = table
         return table
     }
@@ -54,11 +54,13 @@ final class AssociationTable {
         (self.name, self.connection) = (name, connection)
         // What an earlier call has recorded.
         let known = try Set(
-            connection.rows("SELECT name FROM main.sqlite_master WHERE type = 'table'").compactMap { $0[0].text })
-        runs = try (0..<Self.mostRuns).map { "\(name)_\($0)" }.filter { known.contains(String($0.dropFirst(5))) }.map {
+            connection.rows("SELECT name FROM lookups.sqlite_master WHERE type = 'table'").compactMap { $0[0].text })
+        runs = try (0..<Self.mostRuns).map { "\(name)_\($0)" }.filter {
+            known.contains(String($0.dropFirst("lookups.".count)))
+        }.map {
             try Run(table: $0, rows: Self.rows(into: $0, on: connection))
         }
-        if !runs.isEmpty || known.contains(String(name.dropFirst(5))) { _ = try indexed() }
+        if !runs.isEmpty || known.contains(String(name.dropFirst("lookups.".count))) { _ = try indexed() }
     }
 
     private static func rows(into table: String, on connection: Connection) throws(DatabaseError) -> RowPartitions {

@@ -122,7 +122,7 @@ final class RelationPairs: ExpectedRelation {
         self.relation = relation
         self.context = context
         self.number = number
-        table = "main.pairs_\(number)"
+        table = "lookups.pairs_\(number)"
         try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
         rows = try IntegerRows(into: table, width: 3, on: context.connection)
         context.pairs.append(rows)
@@ -255,7 +255,7 @@ final class RelationPairs: ExpectedRelation {
             INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM \(own) AS o
             WHERE NOT EXISTS (SELECT 1 FROM \(agreed) AS g WHERE g.b = o.b) OR \(isMirrored) GROUP BY b ORDER BY b
             """,
-            "CREATE INDEX \(claimed)_a ON \(claimed.dropFirst("main.".count)) (a)",
+            "CREATE INDEX \(claimed)_a ON \(claimed.dropFirst("lookups.".count)) (a)",
             """
             INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM (
                 SELECT a, min(b) AS b FROM \(mirrored) AS m

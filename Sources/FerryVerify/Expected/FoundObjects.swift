@@ -18,7 +18,7 @@ final class FoundObjects {
 
         init(_ mapping: ResolvedEntityMapping, bytes: Int, in context: VerificationContext) throws {
             self.mapping = mapping
-            table = "main.found_\(mapping.position)"
+            table = "lookups.found_\(mapping.position)"
             rows = try RowPartitions(into: table, width: 3, bytes: bytes, on: context.connection)
             let source = "source.\(try context.sourceTable(of: mapping.source).name)"
             let (lowest, highest) = try KeyRange.keys(of: source, on: context.connection)

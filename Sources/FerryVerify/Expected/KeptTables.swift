@@ -5,61 +5,42 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The tables that a step in place has not written, shown by pages: the b-trees of the destination's table and of its
-/// indexes consist of the same pages, byte for byte, as those of the source's table.
+/// The tables whose rows need no comparison: no statement of the step could write them, which an authorizer of SQLite has
+/// seen to, and by the rules they have to be the source's.
 ///
-/// Equal pages show equal rows; that the rows have to be equal follows from the rules: every object keeps its key and
-/// entity number, and each column of the table is that of the source, in the same place of the record.
+/// The second is found here: every object keeps its key and entity number, and each column of the table is that of the
+/// source, in the same place of the record.
 struct KeptTables {
     private let context: VerificationContext
-    /// Where a policy has changed links, the pages differ.
     private let carried: [CarriedRelation]
 
     init(in context: VerificationContext) throws {
         self.context = context
         carried = try context.relationForms.get().relations.compactMap {
-            CarriedRelation($0, in: context, besidePolicies: true)
+            CarriedRelation($0, in: context)
         }
     }
 
-    /// Whether equal pages can show anything: one store began as the other's pages, and all is verified.
     static func mayExist(in context: VerificationContext) -> Bool {
-        let verification = context.verification
-        return verification.beganAsSource && verification.mode == .full && !verification.isAlone
-            && verification.sampledPerMille >= 1_000 && !verification.isThorough
+        !context.verification.kept.isEmpty && context.verification.mode == .full
     }
 
-    /// The part whose outcome a table that pages have shown gets.
+    /// The part whose outcome a kept table gets.
     static func name(of table: String) -> String { "kept:\(table)" }
 
-    /// Whether pages have shown a table, so that its rows need not be compared.
+    /// Whether a table is kept, so that its rows need not be compared.
     static func hold(_ table: String, in context: VerificationContext) -> Bool {
         context.progress.state.outcomes[name(of: table)] != nil
     }
 
-    /// Walks over all pages of the destination, and records the tables that they show and that the pages are sound.
+    /// Records the kept tables, with the counts that other checks need.
     func find() throws {
-        let entityTables = try context.destinationTables.filter { try isSame($0) }
-        let joins = try carried.filter { try isSameJoin($0) }
-        if entityTables.isEmpty, joins.isEmpty { return }
-        try context.announce("pages")
-        let counted = entityTables.map { table in
-            PageWalk.Counted(
-                table: table.name, column: "Z_ENT", groups: context.destinationModel.family(of: table.root).count)
+        let kept = context.verification.kept
+        for table in try context.destinationTables.filter({ try kept.contains($0.name) && isSame($0) }) {
+            context.progress.state.outcomes[Self.name(of: table.name)] = PartOutcome(
+                tally: try TableTally.counts(ofKept: table, in: context))
         }
-        let walk = try PageWalk(
-            context.connection, schema: "destination", counting: counted, comparingWith: "source",
-            stop: context.verification.stop)
-        guard let walk, walk.isSound else { return }
-        try IntegrityCheck.record(walk, in: context)
-        let trees = try SameTrees(walk, in: context)
-        for table in entityTables {
-            guard let source = try sourceTable(of: table.root)?.name, trees.hold(table.name, as: source),
-                let tally = walk.tallies[table.name], let counts = try TableTally.counts(of: table, tally, in: context)
-            else { continue }
-            context.progress.state.outcomes[Self.name(of: table.name)] = PartOutcome(tally: counts)
-        }
-        for links in joins where trees.hold(links.destination.table, as: links.source.table) {
+        for links in try carried.filter({ try kept.contains($0.destination.table) && isSameJoin($0) }) {
             context.progress.state.outcomes[Self.name(of: links.destination.table)] = PartOutcome(isShown: true)
         }
     }

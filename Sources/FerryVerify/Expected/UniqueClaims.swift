@@ -141,7 +141,7 @@ final class UniqueClaims: UniqueObjects {
         // The rest is for claims that are not in the file yet.
         let bytes = context.verification.knownValueBytes / searches.count
         for search in searches {
-            let table = "main.claims_\(number)_\(search.position)"
+            let table = "lookups.claims_\(number)_\(search.position)"
             let rows = try RowPartitions(into: table, width: 5, bytes: bytes / 8, on: context.connection)
             let isAssociated = mappings.contains {
                 $0.destination == search.destination && UniqueSearch($0) == UniqueSearch(search)

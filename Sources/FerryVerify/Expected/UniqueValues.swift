@@ -207,7 +207,7 @@ final class UniqueLookups: UniqueObjects {
         values = UniqueValues(key: context.progress.hashKey())
         let searches = UniqueValues.searches(of: mappings)
         for mapping in searches {
-            let table = "main.unique_\(number)_\(mapping.position)"
+            let table = "lookups.unique_\(number)_\(mapping.position)"
             try context.connection.execute(
                 "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
             lookups[mapping.destination, default: []].append(

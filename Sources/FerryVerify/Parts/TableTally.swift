@@ -153,23 +153,12 @@ struct TableTally: Sendable {
         return counts
     }
 
-    /// The counts of a table that pages have shown, from a walk over them; nil if the walk did not count all.
-    ///
-    /// Its companion columns are the source's.
-    static func counts(
-        of table: EntityTable, _ tally: RowTally, in context: VerificationContext
-    ) throws -> [Int64]? {
-        var counts = [tally.rows.values.reduce(0, +)]
-        for counted in try items(of: table, in: context) {
-            switch counted.rows {
-            case .entity(let number): counts.append(tally.rows[number] ?? 0)
-            case .empty(let number, let column):
-                guard let empty = tally.empty(column, of: number) else { return nil }
-                counts.append(empty)
-            case .companions: counts.append(0)
-            }
+    /// The counts of a kept table; its companion columns are the source's.
+    static func counts(ofKept table: EntityTable, in context: VerificationContext) throws -> [Int64] {
+        let conditions = try items(of: table, in: context).map { counted in
+            if case .companions = counted.rows { "0" } else { counted.condition }
         }
-        return counts
+        return try count(conditions, of: table.name, in: .all, context)
     }
 
     // MARK: Counted items

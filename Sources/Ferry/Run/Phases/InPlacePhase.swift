@@ -6,7 +6,7 @@ internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
 
-/// Runs all steps on the store itself in one transaction; a kill before COMMIT leaves the old store.
+/// Runs the one step on the store itself in one transaction; a kill before COMMIT leaves the old store.
 struct InPlacePhase: MigrationPhase {
     let call: MigrationRun
     let session: MigrationSession
@@ -31,16 +31,17 @@ struct InPlacePhase: MigrationPhase {
         // Damaged pages that stay cannot pass.
         let isSound = !migration.findings.warnings.contains { $0.code == .damagedPages }
         let isVerified = isSound && call.verifiesBeforeCommit(planned)
-        let usesLog = seen.store.usesWriteAheadLog && planned.writesRows
-        let writesMuch =
-            try usesLog && call.writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.inPlace)
-        if usesLog && (isVerified || writesMuch) {
+        if isVerified, try !files.exists(source) {
+            try PageCopy(folder: folder.path, destination: source, files: files)
+                .run(ofStepAfter: nil, sourceGuard, call.engineOptions(migration, step: 1))
+        }
+        if try seen.store.usesWriteAheadLog && planned.writesRows
+            && call.writesMuch(planned.plan.steps[0], on: sourceGuard.connection, planned.inPlace)
+        {
             // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
-            // Only a rollback journal shows the old store beside the new one. What is inferred is checked in part then.
-            if !isAlone, isVerified, !planned.plan.steps[0].isInferred { throw JournalSwitch.inUse(place.store) }
-            if !isAlone, writesMuch {
+            if !isAlone {
                 let warning = FerryWarning(
                     .openElsewhere,
                     "\(place.store) is open in another program, so every change goes through its -wal: it is written twice and needs "
@@ -49,7 +50,7 @@ struct InPlacePhase: MigrationPhase {
                 migration.findings.warnings.append(warning)
                 relay.send(.warning(warning))
             }
-            try migrateStore(leavesLog: isAlone, isVerified: isVerified && isAlone)
+            try migrateStore(leavesLog: isAlone, isVerified: isVerified)
             // Cleans up like a guard that stayed open.
             if !isAlone {
                 try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: head.sideFiles).close()
@@ -62,13 +63,17 @@ struct InPlacePhase: MigrationPhase {
         }
     }
 
+    /// The copy of the store with which the result is compared before COMMIT.
+    private var source: String { folder.path + "/source.sqlite" }
+
     private func migrateStore(leavesLog: Bool, isVerified: Bool) throws {
-        let plan = planned.plan
+        let step = planned.plan.steps[0]
         let connection = try Connection(
             inPlace: place.store, memory: memory, vfs: files.vfs(folder.path),
             trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
         let options = call.engineOptions(migration, step: 1)
+        if isVerified { try Verification.attach(source: source, workFolder: folder.path, to: connection) }
         let journal = JournalSwitch(connection: connection, session: session)
         var dataVersion: Int64?
         if leavesLog {
@@ -79,36 +84,24 @@ struct InPlacePhase: MigrationPhase {
             dataVersion = try connection.integer("PRAGMA data_version")
             try head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
-        let freed = try FreedPages(before: connection)
         let before = (head, migration)
         do {
             try InPlaceRun.run(
-                plan.steps, on: connection, options: options, checks: options.checksInPlace,
-                found: planned.inPlace?.whole,
-                beforeCommit: { reports in
-                    addSteps(plan, reports)
-                    if isVerified { return }
-                    relay.begin(.swap)
-                    // Whoever is told of the phase may stop before it.
-                    try stop.check()
-                    try save(connection)
-                },
-                commit: { connection in
-                    guard isVerified else { return try connection.execute("COMMIT") }
-                    try connection.commit {
-                        do {
-                            try StepVerification(call: call, session: session)
-                                .verifyBeforeCommit(plan.steps[0], options)
-                        } catch {
-                            // It reads the file by its path, where another one may be by now.
-                            try connection.checkPlace()
-                            throw error
-                        }
-                        relay.begin(.swap)
-                        try stop.check()
-                        try save(connection)
-                    }
-                })
+                [step], on: connection, options: options, checks: isVerified ? nil : options.checksInPlace,
+                found: planned.inPlace?.found
+            ) { reports in
+                addStep(step, reports[0])
+                if isVerified {
+                    try StepVerification(call: call, session: session)
+                        .verify(step, before: connection, reports[0].kept, options)
+                }
+                relay.begin(.swap)
+                // Whoever is told of the phase may stop before it.
+                try stop.check()
+                try saveWithTimes()
+                try checkSnapshot()
+                try connection.checkPlace()
+            }
             try connection.checkPlace()
         } catch {
             // The transaction is rolled back: the steps are not done.
@@ -118,7 +111,6 @@ struct InPlacePhase: MigrationPhase {
             throw error
         }
         memory.releaseUnused(before: try connection.contentBytes())
-        migration.freed = try freed.giveBack(on: connection, stop: stop)
         if leavesLog {
             try journal.returnToLog()
             head.ended = try journal.lockExclusively().store.withoutLog
@@ -148,23 +140,14 @@ struct InPlacePhase: MigrationPhase {
         return fingerprint
     }
 
-    /// Saves the record with the steps, as the last thing before COMMIT.
-    private func save(_ connection: Connection) throws {
-        try saveWithTimes()
-        try checkSnapshot()
-        try connection.checkPlace()
-    }
-
-    private func addSteps(_ plan: MigrationPlan, _ reports: [StepReport]) {
+    private func addStep(_ step: StepPlan, _ report: StepReport) {
+        var summary = VerificationSummary(mode: configuration.verify)
+        summary.isBeforeCommit = true
+        summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
         migration.steps = []
-        for (index, (step, report)) in zip(plan.steps, reports).enumerated() {
-            var summary = VerificationSummary(mode: configuration.verify)
-            summary.isBeforeCommit = true
-            summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
-            migration.add(step, index + 1, report)
-            migration.steps[index].verification = summary
-            migration.steps[index].isFinished = true
-        }
+        migration.add(step, 1, report)
+        migration.steps[0].verification = summary
+        migration.steps[0].isFinished = true
     }
 }
 

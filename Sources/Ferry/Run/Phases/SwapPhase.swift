@@ -6,8 +6,6 @@ struct SwapPhase: MigrationPhase {
     let call: MigrationRun
     let session: MigrationSession
     let sourceGuard: SourceGuard
-    /// The steps of a plan all in place, for a swap that runs them again.
-    var steps: RepeatedSteps?
 
     func run() throws {
         try stop.check()
@@ -33,7 +31,7 @@ struct SwapPhase: MigrationPhase {
             try Swap(
                 sourceGuard: sourceGuard, destination: destination, session: session, memory: memory,
                 largestLogged: configuration.thresholds.largestLoggedSwap, stop: stop, progress: relay.hook(),
-                trace: configuration.trace, steps: steps,
+                trace: configuration.trace,
                 checkDestination: { try checkVerified(destination) }, checkSnapshot: { try checkSnapshot() }
             ).run()
         }
