@@ -30,21 +30,20 @@ public enum FerryCommand {
             Group(
                 title: "Look",
                 commands: [
-                    InspectCommand.self, DiffCommand.self, LintCommand.self, GraphCommand.self, HashesCommand.self,
-                    ModelExportCommand.self, VerifyCommand.self,
+                    InspectCommand.self, DiffCommand.self, GraphCommand.self, VerifyCommand.self,
+                    ModelExportCommand.self,
                 ]),
             Group(
                 title: "Migrate",
                 commands: [
-                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, ControlCommand.self, HistoryCommand.self,
-                    TuneCommand.self, ReportCommand.self,
+                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, ControlCommand.self, TuneCommand.self,
+                    ReportCommand.self,
                 ]),
             Group(
                 title: "Roll back",
                 commands: [
                     RollbackCommand.self, SnapshotCreateCommand.self, SnapshotListCommand.self,
-                    SnapshotCompressCommand.self,
-                    SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, SnapshotPruneCommand.self,
+                    SnapshotPruneCommand.self,
                 ]),
             Group(
                 title: "Mapping models",
@@ -54,7 +53,6 @@ public enum FerryCommand {
                 title: "Setup",
                 commands: [
                     ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
-                    VersionCommand.self,
                 ]),
         ]
     }
@@ -84,15 +82,18 @@ public enum FerryCommand {
 
     /// The commands whose result is files, not output.
     private static let writers = [
-        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotCompressCommand.syntax.name,
-        SnapshotRestoreCommand.syntax.name,
-        SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
+        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotPruneCommand.syntax.name,
+        RollbackCommand.syntax.name, GenerateCommand.syntax.name,
         DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
     ]
 
     private static func runAlone(
         _ words: [String], on console: Console, policies: [String: PolicyFactory]
     ) -> ExitCode {
+        if words.first(where: { $0 != "--json" }) == "--version" {
+            console.result(["version": FerryVersion.text], text: ["ferry \(FerryVersion.text)"])
+            return .success
+        }
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview() { console.note(line) }

@@ -73,12 +73,6 @@ struct ChainCommandTests {
         }
         let missing = try FerryBinary.run(["migrate"] + input + ["--chain", "none.txt"], in: folder.path)
         told.append("none.txt: \(missing.exitCode)\n\(missing.diagnostics)")
-        let noInference = try FerryBinary.run(
-            [
-                "migrate", "library/Library.sqlite", "--models", "library/Library.xcdatamodeld", "--no-mappings",
-                "--no-infer",
-            ], in: folder.path)
-        told.append("--no-infer: \(noInference.exitCode)\n\(noInference.diagnostics)")
         try Golden.expect(told.joined(separator: "\n"), is: "chain-refusals")
     }
 

@@ -32,7 +32,7 @@ struct ColorTests {
 
     @Test("--color accepts three words")
     func refusesOthers() {
-        let captured = Captured.run(["version", "--color", "yes"])
+        let captured = Captured.run(["help", "--color", "yes"])
         #expect(captured.exitCode == .usage)
         #expect(captured.diagnostics.contains("auto, always, never"))
     }

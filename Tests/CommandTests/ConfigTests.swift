@@ -117,8 +117,8 @@ struct ConfigTests {
             ),
             ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: duplicate key (first on line 1)."),
             (#"{ "models": [1] }"#, "ferry.json:1: models[0]: expected a string, found a number."),
-            (#"{ "refuseLosses": "yes" }"#, "ferry.json:1: refuseLosses: expected true or false, found a string."),
-            (#"{ "limits": { "jobs": 1.5 } }"#, "limits.jobs: expected a whole number"),
+            (#"{ "acceptLosses": "yes" }"#, "ferry.json:1: acceptLosses: expected true or false, found a string."),
+            (#"{ "limits": { "chunkRows": 1.5 } }"#, "limits.chunkRows: expected a whole number"),
             (#"{ "limits": 5 }"#, "ferry.json:1: limits: expected an object, found a number."),
             ("[]", "ferry.json:1: expected an object, found an array."), ("{", "ferry.json:1: this is not JSON: "),
             (#"{ "verify": "half" }"#, "--verify cannot be"),
@@ -133,7 +133,7 @@ struct ConfigTests {
     @Test("Options that a file has for another command are no contradiction")
     func keepsToTheCommand() throws {
         try write(
-            #"{ "models": "App.xcdatamodeld", "allowedLosses": ["Book.title"], "mappings": [], "snapshots": { "level": 3 } }"#
+            #"{ "models": "App.xcdatamodeld", "allowedLosses": ["Book.title"], "mappings": [], "snapshots": { "keep": 3 } }"#
         )
         #expect(try run(["verify", "App.sqlite"]).exitCode == 0)
         #expect(try run(["migrate", "App.sqlite", "--output", "New.sqlite"]).exitCode == 0)

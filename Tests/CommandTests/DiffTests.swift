@@ -161,7 +161,7 @@ struct DiffTests {
             #expect(difference.changes.allSatisfy { $0.reason == nil })
         }
         let text = Captured.run(words).output
-        #expect(row.kinds.allSatisfy(text.contains))
+        #expect(difference.changes.allSatisfy { text.contains($0.entity) })
         #expect(
             row.inferable
                 ? text.contains("no mapping model is needed") || text.contains("same version hashes")
@@ -209,6 +209,7 @@ struct DiffTests {
 
     private struct Difference: Decodable {
         struct Change: Decodable {
+            var entity: String
             var kind: String
             var inferable: Bool
             var reason: String?

@@ -25,7 +25,7 @@ enum FerryBinary {
         let process = Process()
         let diagnostics = Pipe()
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = words
+        process.take(words)
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: file)

@@ -3,7 +3,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-@Suite("ferry hashes")
+@Suite("ferry inspect --hashes")
 struct HashesTests {
     @Test(
         "Every version of every fixture bundle is listed, and Ferry's hashes equal the compiler's",
@@ -13,12 +13,14 @@ struct HashesTests {
             "coredataplus-samplemodel/SampleModel.momd", "translationcatalog/CatalogModel_3.momd",
             "xcservercoredata/XCServerCoreData.momd", "cartkit/CartStorage.momd",
         ]
-        let captured = Captured.run(["hashes"] + bundles.map(Fixtures.path), isJSON: true)
-        #expect(captured.exitCode == .success)
-        let list = try JSONDecoder().decode(List.self, from: Data(captured.output.utf8))
-        #expect(list.versions.count >= 6)
-        #expect(list.versions.filter(\.current).count == bundles.count)
-        for version in list.versions {
+        let versions = try bundles.flatMap { bundle in
+            let captured = Captured.run(["inspect", Fixtures.path(bundle), "--hashes"], isJSON: true)
+            #expect(captured.exitCode == .success)
+            return try JSONDecoder().decode(List.self, from: Data(captured.output.utf8)).versions
+        }
+        #expect(versions.count >= 6)
+        #expect(versions.filter(\.current).count == bundles.count)
+        for version in versions {
             #expect(version.differsFromModel.isEmpty, "\(version.path)")
             #expect(version.checksum.count == 44 && version.digest.count == 88)
         }
@@ -45,12 +47,12 @@ struct HashesTests {
         try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
             .write(to: URL(fileURLWithPath: path))
 
-        let captured = Captured.run(["hashes", bundle], isJSON: true)
+        let captured = Captured.run(["inspect", bundle], isJSON: true)
         let told = try JSONDecoder().decode(List.self, from: Data(captured.output.utf8))
         let version = try #require(told.versions.first { $0.name == "SampleModel" })
         #expect(version.differsFromModel == ["Car"])
         #expect(version.entities["Car"] == Data(repeating: 7, count: 32).base64EncodedString())
-        #expect(Captured.run(["hashes", bundle]).output.contains("differs from the compiled model"))
+        #expect(Captured.run(["inspect", bundle]).output.contains("differs from the compiled model"))
     }
 
     private struct List: Decodable {

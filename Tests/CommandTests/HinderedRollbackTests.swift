@@ -30,7 +30,7 @@ struct HinderedRollbackTests {
         let names = try FileLayer().list(app.folder.file(store) + ".snapshots").map(\.name)
         for name in names where [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix) {
             for side in ["", "-wal", "-shm"] { try FileLayer().removeIfPresent(app.folder.file("copy.sqlite") + side) }
-            try app.done("snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", "copy.sqlite")
+            try app.done("rollback", store, "\(store).snapshots/\(name)", "--output", "copy.sqlite")
             titles.insert(try title("copy.sqlite"))
         }
         return titles

@@ -11,10 +11,8 @@ struct HugeNumbersTests {
         arguments: [
             ("migrate none.sqlite --models none --memory-limit", "24MiB"),
             ("migrate none.sqlite --models none --chunk-size", "1"),
-            ("migrate none.sqlite --models none --chunk-bytes", "1MiB"),
             ("migrate none.sqlite --models none --chunk-time", "1s"),
             ("migrate none.sqlite --models none --budget", "1s"),
-            ("migrate none.sqlite --models none --snapshot-level", "1"),
             ("tune none.sqlite --models none --memory-limit", "24MiB"),
             ("tune none.sqlite --models none --sample", "10"), ("tune none.sqlite --models none --sizes", "10"),
             ("generate none --output new.sqlite --rows", "1"),

@@ -106,7 +106,7 @@ struct MappingCommandTests {
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let migrated = Captured.run([
             "migrate", "--accept-loss", store, "--models", old, "--models", new, "--mappings", file, "--to", "New",
-            "--no-snapshot",
+            "--snapshot", "none",
             "--progress", "none",
         ])
         #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
@@ -297,7 +297,7 @@ struct MappingCommandTests {
         let migrated = Captured.run(
             [
                 "migrate", "--accept-loss", store, "--to", "New", "--models", old, new, "--mappings", file,
-                "--no-snapshot", "--progress", "none",
+                "--snapshot", "none", "--progress", "none",
             ], policies: ["PartPolicy": { PartPolicy() }])
         #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
         let connection = try Connection(path: store, mode: .readOnly)

@@ -8,21 +8,21 @@ struct MessageTests {
     private static let wrong = [
         "", "migrat App.sqlite", "--verison", "frobnicate", "snapshot", "snapshot crate App.sqlite", "migrate",
         "migrate App.sqlite", "migrate App.sqlite --models", "migrate App.sqlite --models M --chunk-size 0",
-        "migrate App.sqlite --models M --chunk-size many", "migrate App.sqlite --models M --chunk-bytes 4mib",
+        "migrate App.sqlite --models M --chunk-size many",
+        "migrate App.sqlite --models M --executor row", "rollback App.sqlite --no-snapshot",
         "migrate App.sqlite --models M --chunk-time 5", "migrate App.sqlite --models M --memory-limit 10B",
         "migrate App.sqlite --models M --verify half",
-        "migrate App.sqlite --models M --progress loud", "migrate App.sqlite --models M --snapshot-level 20",
+        "migrate App.sqlite --models M --progress loud",
         "migrate App.sqlite --models M --budget soon", "migrate App.sqlite --models M --hold-swop",
-        "migrate App.sqlite --models M --executor rows", "migrate App.sqlite --models M --no-snapshot --snapshot-dir D",
+        "migrate App.sqlite --models M --snapshot none --snapshot-dir D",
         "plan A.sqlite B.sqlite --models M", "help frobnicate",
-        "snapshot restore App.sqlite", "generate Model.xcdatamodeld",
+        "snapshot restore App.sqlite", "lint A B", "generate Model.xcdatamodeld",
         "verify A.sqlite --sample 1%", "verify A.sqlite --models M --source B.sqlite --sample 200%",
         "verify A.sqlite --source B.sqlite", "verify A.sqlite --mappings M",
         "generate Model.xcdatamodeld --rows ten --output New.sqlite",
         "generate Model.xcdatamodeld --rows 10 --rows-of Book --output New.sqlite", "demo --books none",
-        "verify A.sqlite --jobs 0", "migrate A.sqlite --models M --memory-limit lots",
+        "migrate A.sqlite --models M --memory-limit lots",
         "migrate A.sqlite --models M --memory-limit 16MiB",
-        "migrate A.sqlite --models M --memory-limit 24MiB --snapshot-level 12",
     ]
 
     @Test("Wrong command lines exit with 64 and name a remedy")

@@ -10,7 +10,7 @@ struct OperatorTests {
     private let app: RouteFolder
     private let words = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--accept-loss"]
     /// Options with which every step copies rows, in many chunks.
-    private let copying = ["--executor", "row", "--chunk-size", "5", "--progress", "plain"]
+    private let copying = ["FERRY_EXECUTOR=row", "--chunk-size", "5", "--progress", "plain"]
 
     init() throws {
         app = try RouteFolder()
@@ -128,7 +128,7 @@ struct OperatorTests {
         #expect(try app.run(words + copying).exitCode == 0)
     }
 
-    @Test("A command that fails at the swap prevents it, also in place", arguments: [[], ["--executor", "row"]])
+    @Test("A command that fails at the swap prevents it, also in place", arguments: [[], ["FERRY_EXECUTOR=row"]])
     func stopsBeforeSwap(_ more: [String]) throws {
         let outcome = try app.run(words + more + inPhase("swap", "exit 3"))
         #expect(outcome.exitCode == 1, "\(outcome.diagnostics)")
@@ -224,13 +224,13 @@ struct OperatorTests {
     }
 
     private func history() throws -> [History.Run] {
-        let output = try app.done("history", "App.sqlite", "--json").output
+        let output = try app.done("status", "App.sqlite", "--history", "--json").output
         return try JSONDecoder().decode(History.self, from: Data(output.utf8)).runs
     }
 
     @Test("History lists migrations and rollbacks, with rows, losses and what was rolled back")
     func listsHistory() throws {
-        #expect(try app.done("history", "App.sqlite").output.contains("has no history"))
+        #expect(try app.done("status", "App.sqlite", "--history").output.contains("has no history"))
         #expect(try app.run(words).exitCode == 0)
         var runs = try history()
         #expect(runs.count == 1 && runs[0].from == "App" && runs[0].to == "App 2" && runs[0].rows == 200)
@@ -241,12 +241,12 @@ struct OperatorTests {
         #expect(runs[1].from == "App 2" && runs[1].to == "App")
         #expect(try app.run(words).exitCode == 0)
         #expect(try history().map(\.isRolledBack) == [true, false, false])
-        #expect(try app.done("history", "App.sqlite").output.contains("Book.shelf"))
+        #expect(try app.done("status", "App.sqlite", "--history").output.contains("Book.shelf"))
 
         try app.write("{", to: "App.sqlite.ferry-log.json")
-        let damaged = try app.run("history", "App.sqlite")
+        let damaged = try app.run("status", "App.sqlite", "--history")
         #expect(damaged.exitCode == 2 && damaged.diagnostics.contains("cannot be read"))
-        #expect(try app.run("history", "None.sqlite").exitCode == 2)
+        #expect(try app.run("status", "None.sqlite", "--history").exitCode == 2)
     }
 
     @Test("Status shows several stores, and metrics with escaped labels")
@@ -316,7 +316,7 @@ struct OperatorTests {
         #expect(no.text.contains("will be migrated in place from App to App 2: 200 rows"))
         #expect(no.text.contains("It loses Book.shelf.") && no.text.contains("was not confirmed"), "\(no.text)")
         #expect(!exists("App.sqlite.ferry-log.json"))
-        for more in [["--output", "New.sqlite"], ["--rehearse"], ["--dry-run"], ["--json"]] {
+        for more in [["--output", "New.sqlite"], ["--rehearse"], ["--json"]] {
             let screen = try Terminal.run(words + more, width: 120, in: app.folder.path)
             #expect(!screen.text.contains("Continue?"), "\(more)")
         }

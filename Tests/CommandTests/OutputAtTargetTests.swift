@@ -32,12 +32,12 @@ struct OutputAtTargetTests {
         try app.done("snapshot", "create", "App.sqlite")
         try FileManager.default.createSymbolicLink(
             atPath: app.folder.file("New.sqlite"), withDestinationPath: "nowhere.sqlite")
-        for call in [call, ["snapshot", "restore", "App.sqlite", "--to", "New.sqlite"]] {
+        for call in [call, ["rollback", "App.sqlite", "--output", "New.sqlite"]] {
             let refused = try app.run(call)
             #expect(refused.exitCode == 2 && refused.diagnostics.contains("Choose another output"), "\(refused)")
         }
         try FileManager.default.removeItem(atPath: app.folder.file("New.sqlite"))
-        try app.done("snapshot", "restore", "App.sqlite", "--to", "New.sqlite")
+        try app.done("rollback", "App.sqlite", "--output", "New.sqlite")
     }
 
     private func bytes(_ file: String) throws -> Data {

@@ -10,6 +10,7 @@ struct PlanStatementsTests {
         app = try RouteFolder()
         try app.model("App", "App", RouteFolder.entity("Book", "title"))
         try app.model("App", "App 2", RouteFolder.entity("Book", "title", "year"))
+        try app.model("App", "App 3", RouteFolder.entity("Book", "title:Integer 64"))
         try app.current("App", "App 2")
         try app.generate("App", "App", rows: 10)
     }
@@ -40,7 +41,7 @@ struct PlanStatementsTests {
     @Test("A store of the target version has no statements, and a refused plan is shown as without the option")
     func listsNothing() throws {
         #expect(try run("plan", "App.sqlite", "--sql", "--to", "App").output.contains("nothing to run"))
-        let refused = try run("plan", "App.sqlite", "--sql", "--no-infer")
+        let refused = try run("plan", "App.sqlite", "--sql", "--to", "App 3")
         #expect(refused.exitCode == 2 && !refused.output.contains("-- Step"))
     }
 }

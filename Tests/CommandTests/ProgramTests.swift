@@ -21,8 +21,8 @@ struct ProgramTests {
         arguments: [
             "inspect none.sqlite", "plan none.sqlite --models library/Library.xcdatamodeld",
             "migrate none.sqlite --models library/Library.xcdatamodeld", "status none.sqlite",
-            "snapshot create none.sqlite", "snapshot list none.sqlite", "snapshot verify none.sqlite",
-            "snapshot restore none.sqlite --to new.sqlite", "rollback none.sqlite", "hashes none.xcdatamodeld",
+            "snapshot create none.sqlite", "snapshot list none.sqlite", "rollback none.sqlite --check",
+            "rollback none.sqlite --output new.sqlite", "rollback none.sqlite", "inspect none.xcdatamodeld --hashes",
             "inspect library/Library.sqlite --models none.xcdatamodeld",
             "plan library/Library.sqlite --models none.xcdatamodeld",
             "migrate library/Library.sqlite --models none.xcdatamodeld",
@@ -151,7 +151,7 @@ struct ProgramTests {
                     "externalFiles", "entities", "features", "unknownTables", "problems",
                 ]
             ),
-            (["hashes", library.models], ["ferry", "versions"]),
+            (["inspect", library.models], ["ferry", "versions"]),
             (
                 ["plan", library.store] + library.sources,
                 [
@@ -170,8 +170,8 @@ struct ProgramTests {
                 ["ferry", "state", "phase", "fraction", "rowsPerSecond", "etaSeconds", "runID"]
             ),
             (["snapshot", "list", library.store], ["ferry", "snapshots"]),
-            (["snapshot", "verify", library.store], ["ferry", "snapshots"]),
-            (["snapshot", "restore", library.store, "--to", folder.file("restored.sqlite")], ["ferry", "snapshots"]),
+            (["rollback", "--check", library.store], ["ferry", "snapshots"]),
+            (["rollback", library.store, "--output", folder.file("restored.sqlite")], ["ferry", "snapshots"]),
             (["rollback", library.store], ["ferry", "outcome", "store", "snapshot", "replaced"]),
             (["snapshot", "create", library.store], ["ferry", "snapshots"]),
             (

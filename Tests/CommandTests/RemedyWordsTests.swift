@@ -10,6 +10,8 @@ internal import Testing
 struct RemedyWordsTests {
     @Test("Every setting has an option, and every option belongs to a command", arguments: Setting.Name.all)
     func wordsSettings(_ name: Setting.Name) throws {
+        // The command line has no option for these.
+        if [.infersMappings, .executor, .snapshotLevel].contains(name) { return }
         let option = try #require(RemedyWords.options[name], "\(name)")
         #expect(FerryCommand.table.contains { $0.options.contains { $0.name == option } }, "\(option)")
     }
@@ -37,18 +39,19 @@ struct RemedyWordsTests {
     @Test("Every call has its text, and the commands in the text exist", arguments: Remedy.Action.allCases)
     func wordsActions(_ action: Remedy.Action) throws {
         let words = try #require(RemedyWords.commands[action], "\(action)")
-        guard let command = words.firstMatch(of: /`ferry ([a-z ]+)`/) else { return #expect(action == .again) }
+        guard let command = words.firstMatch(of: /`ferry ([a-z]+(?: [a-z]+)?)/) else {
+            return #expect(action == .again)
+        }
         #expect(FerryCommand.commandNames.contains(String(command.1)), "\(words)")
     }
 
     @Test("A setting is written as typed on the command line")
     func wordsValues() {
         let words: [(Setting, String)] = [
-            (Setting(.restarts, .flag(true)), "--restart"), (Setting(.infersMappings, .flag(false)), "--no-infer"),
+            (Setting(.restarts, .flag(true)), "--restart"),
             (Setting(.damaged, .choice("drop")), "--damaged drop"), (Setting(.models), "--models"),
             (Setting(.target, .text("My App 2")), "--to 'My App 2'"),
             (Setting(.allowedLosses, .element("Book")), "--lose Book"),
-            (Setting(.snapshotLevel, .number(3)), "--snapshot-level 3"),
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
             (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),

@@ -48,7 +48,7 @@ struct UnwritableStoreTests {
         let before = try files.read(store)
         let words = [
             "migrate", "--accept-loss", store, "--models", folder.file("demo/Library.xcdatamodeld"), "--mappings",
-            folder.file("demo/Mappings"), "--no-snapshot", "--json",
+            folder.file("demo/Mappings"), "--snapshot", "none", "--json",
         ]
         let outcome = try run(words, in: folder.path)
         #expect(outcome.exitCode == 2, "\(outcome.diagnostics) \(outcome.output)")

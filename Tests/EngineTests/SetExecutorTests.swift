@@ -5,7 +5,7 @@ import FerryPlan
 import TestSupport
 import Testing
 
-/// `--executor set` accepts every mapping without code.
+/// The set executor accepts every mapping without code.
 @Suite("The set executor", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct SetExecutorTests {
     @Test("accepts the inferred mapping of every two neighbouring versions of the real models")

@@ -89,7 +89,7 @@ struct AimedKill {
         if job.kind == .output, try !job.isUntouched() { outcome.complaint = "the source has changed" }
         let leftovers = try job.leftovers()
         if !leftovers.isEmpty { outcome.complaint = "left behind: \(leftovers.joined(separator: ", "))" }
-        if job.kind != .output, try job.run(["snapshot", "verify", "work/Library.sqlite", "--json"]).code != 0 {
+        if job.kind != .output, try job.run(["rollback", "--check", "work/Library.sqlite", "--json"]).code != 0 {
             outcome.complaint = "there is no good snapshot"
         }
         return outcome

@@ -115,7 +115,7 @@ private final class HostileRace {
         for name in snapshots where [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix) {
             let copy = folder.file("copy.sqlite")
             for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }
-            let code = try end(["snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", copy])
+            let code = try end(["rollback", store, "\(store).snapshots/\(name)", "--output", copy])
             guard code == 0 else { continue }
             outcome.complaints += try take(from: copy, &missing)
         }

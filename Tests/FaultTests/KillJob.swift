@@ -81,7 +81,7 @@ struct KillJob {
     // MARK: Words
 
     private static let storeName = "Library.sqlite"
-    static let tracing = ["--trace", "--progress", "json"]
+    static let tracing = ["FERRY_TRACE=1", "--progress", "json"]
 
     /// Small chunks give a run many moments; relative paths keep messages independent of the machine.
     var words: [String] {

@@ -121,7 +121,7 @@ private final class RollbackStage {
             let copy = folder.file("copy.sqlite")
             for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }
             let code = try TracedProgram(
-                program, ["snapshot", "restore", store, "\(store).snapshots/\(name)", "--to", copy], in: folder.path,
+                program, ["rollback", store, "\(store).snapshots/\(name)", "--output", copy], in: folder.path,
                 output: folder.file("output")
             ).wait()
             if code == 0 { try take(from: copy, &missing) }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 
 #if canImport(Glibc)
     internal import Glibc
@@ -20,7 +21,7 @@ final class TracedProgram {
     /// Starts the program, with its standard output in a file.
     init(_ program: String, _ words: [String], in folder: String, output: String) throws {
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = words
+        process.take(words)
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardInput = FileHandle.nullDevice
         process.standardError = pipe

@@ -29,8 +29,10 @@ enum CommandJob {
             "migrate", store, "--accept-loss", "--models", Subject.old(data), "--models", Subject.new(data), "--to",
             Subject.target,
         ]
-        words += ["--executor", executor.rawValue, "--verify", verify.rawValue]
-        words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--no-snapshot"])
+        // The program takes the executor from the environment, which it inherits.
+        setenv("FERRY_EXECUTOR", executor.rawValue, 1)
+        words += ["--verify", verify.rawValue]
+        words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--snapshot", "none"])
         if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }
         let output = "\(work)/answer.json"
         try probe.measure(rows: rows) { try Tool.run(tool, words, output: output) }

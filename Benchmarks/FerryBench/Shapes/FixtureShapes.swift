@@ -129,7 +129,7 @@ enum FixtureShapes {
                     throw FerryError(.internalError, "`ferry mapping init` ended with \(code).")
                 }
                 try closePlaces(of: mapping)
-                words += ["--mappings", mapping, "--executor", "set"]
+                words += ["--mappings", mapping, "FERRY_EXECUTOR=set"]
             }
             return try folder.generate(
                 [bundle], version: "zmessaging2.8", GenerationOptions(rows: folder.rows(rows)), words: words)

@@ -40,8 +40,13 @@ enum ShapeChild {
             try FileLayer().replace(Self.input(words[4]), with: [UInt8](JSONEncoder().encode(input)))
         case "measure":
             guard words.count > 5 else { return nil }
+            let program = words[5...].filter { word in
+                guard word.hasPrefix("FERRY_EXECUTOR=") else { return true }
+                setenv("FERRY_EXECUTOR", String(word.dropFirst("FERRY_EXECUTOR=".count)), 1)
+                return false
+            }
             let run = try MeasuredRun.of(
-                Array(words[5...]), output: words[2], errors: words[3], folder: words[4], limit: secondsAtMost)
+                program, output: words[2], errors: words[3], folder: words[4], limit: secondsAtMost)
             FileHandle.standardOutput.write(try JSONEncoder().encode(run))
         case "tool":
             return FerryCommand.run(arguments: Array(words[2...]), policies: ["TitlePolicy": { TitlePolicy() }])

@@ -86,7 +86,7 @@ struct ShapeFolder {
         if let text = subject.mapping {
             words += ["--mappings", try mapping("mapping", text)]
             // A mapping model that keeps every row would run in place; a policy is a copy anyway, and no SQL.
-            if !text.contains("\"policy\"") { words += ["--executor", "set"] }
+            if !text.contains("\"policy\"") { words += ["FERRY_EXECUTOR=set"] }
         }
         return try generate(models, version: "Version1", options, words: words, form: form)
     }

@@ -21,7 +21,7 @@ public struct FerryProgram: Sendable {
         // Without this option the program would also read mapping models beside the models, which belong to other
         // cases.
         words += one.mapping.map { ["--mappings", $0] } ?? ["--no-mappings"]
-        if let output { words += ["--output", output] } else { words.append("--no-snapshot") }
+        if let output { words += ["--output", output] } else { words += ["--snapshot", "none"] }
         return words
     }
 

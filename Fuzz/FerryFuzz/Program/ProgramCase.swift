@@ -152,11 +152,6 @@ struct ProgramCases {
                 .init(
                     words: ["migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/I.xcdatamodeld"],
                     changesStore: true),
-                .init(words: [
-                    "migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings",
-                    "{}/mapping.json",
-                    "--executor", "row", "--output", "{}/New.sqlite",
-                ]),
                 .init(words: ["verify", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld"]),
                 .init(words: ["verify", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--integrity"]),
                 .init(words: ["snapshot", "create", "{}/Store.sqlite"]),
@@ -174,8 +169,8 @@ struct ProgramCases {
             name: "snapshots", folder: place,
             commands: [
                 .init(words: ["snapshot", "list", "{}/Store.sqlite"]),
-                .init(words: ["snapshot", "verify", "{}/Store.sqlite"]),
-                .init(words: ["snapshot", "restore", "{}/Store.sqlite", "--to", "{}/Restored.sqlite"]),
+                .init(words: ["rollback", "--check", "{}/Store.sqlite"]),
+                .init(words: ["rollback", "{}/Store.sqlite", "--output", "{}/Restored.sqlite"]),
                 .init(words: ["rollback", "{}/Store.sqlite"], changesStore: true),
                 .init(words: ["status", "{}/Store.sqlite"]),
             ],

@@ -48,6 +48,11 @@ package struct Arguments {
             flags.insert(Syntax.Option.help.name)
             return
         }
+        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
+            // The default has this old spelling, which goes before a key of `ferry.json`, too.
+            values["--accept-loss"] = []
+            return
+        }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             throw wrong(
                 "Unknown option \(typed).", NearNames.question(for: name, among: syntax.options.map(\.name)))

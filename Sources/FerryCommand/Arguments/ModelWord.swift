@@ -28,6 +28,10 @@ enum ModelWord {
         return .store(parts.path.fileURL, named: name)
     }
 
+    static func isModel(_ path: String) -> Bool {
+        ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(FileLayer.parts(of: path).extension)
+    }
+
     static func sources(_ words: [String]) throws(FerryError) -> [ModelSource] {
         try words.map(source)
     }

@@ -17,30 +17,21 @@ enum OptionGroup: String, CaseIterable, Sendable {
     private static let byName: [String: OptionGroup] = {
         let names: [(OptionGroup, [String])] = [
             (.input, ["--models", "--mappings", "--no-mappings", "--config", "--source"]),
-            (.route, ["--to", "--chain", "--like", "--join-table", "--no-infer", "--allow-downgrade"]),
+            (.route, ["--to", "--chain", "--like", "--join-table", "--allow-downgrade"]),
             (
                 .losses,
                 [
-                    "--lose", "--accept-loss", "--refuse-loss", "--adopt", "--damaged", "--drop-unknown",
-                    "--break-sync",
+                    "--lose", "--accept-loss", "--adopt", "--damaged", "--drop-unknown", "--break-sync",
                 ]
             ),
             (
                 .safety,
                 [
-                    "--dry-run", "--rehearse", "--check", "--snapshot", "--no-snapshot", "--snapshot-dir",
-                    "--snapshot-level",
-                    "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--repair", "--wait",
-                    "--yes",
+                    "--rehearse", "--check", "--snapshot", "--snapshot-dir", "--verify", "--integrity",
+                    "--hold-swap", "--restart", "--recover", "--repair", "--wait", "--yes",
                 ]
             ),
-            (
-                .speed,
-                [
-                    "--memory-limit", "--budget", "--chunk-size", "--chunk-bytes", "--chunk-time", "--executor",
-                    "--allow-quadratic", "--jobs", "--sizes", "--sample",
-                ]
-            ),
+            (.speed, ["--memory-limit", "--budget", "--chunk-size", "--chunk-time", "--sizes", "--sample"]),
         ]
         return Dictionary(uniqueKeysWithValues: names.flatMap { group, names in names.map { ($0, group) } })
     }()

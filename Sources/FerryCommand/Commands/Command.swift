@@ -27,7 +27,7 @@ struct CommandCall {
     /// Finds the command that a command line names with one or two words (`snapshot create`); nil without a word.
     init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
         // Spellings that other programs have.
-        let spellings = ["--help": "help", "--help-all": "help", "-h": "help", "--version": "version"]
+        let spellings = ["--help": "help", "--help-all": "help", "-h": "help"]
         let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
         guard let first = words.first, words != ["--json"] else { return nil }
         let name = spellings[first] ?? first
@@ -45,10 +45,11 @@ struct CommandCall {
             }
             let known = group.map { $0.syntax.name }.joined(separator: ", ")
             throw FerryError(
-                .usage, second.isEmpty ? "\(name) needs a second word." : "Unknown command \(name) \(second).",
+                .usage, second.isEmpty ? "\(name) needs a subcommand." : "Unknown command \(name) \(second).",
                 remedy: "There are: \(known).")
         }
-        let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
+        let firsts =
+            commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted() + ["--version"]
         let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",

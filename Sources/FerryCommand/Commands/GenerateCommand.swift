@@ -5,7 +5,7 @@ internal import FerryModel
 
 struct GenerateCommand: Command {
     static let syntax = Syntax(
-        "generate", summary: "Generate a store of any size from a model, for tests and benchmarks.",
+        "generate", summary: "Generate a store of any size, for tests and benchmarks.",
         discussion: "Fills a new store with plausible data from a seed: attributes of all types within "
             + "the bounds of their validation, relationships of all kinds with as many objects as the model requires, "
             + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "

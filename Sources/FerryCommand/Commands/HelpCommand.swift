@@ -101,27 +101,24 @@ enum HelpText {
                 ?? "List the commands with: ferry help")
     }
 
+    /// What the commands of a family are about, behind their second words.
+    private static let families = ["snapshot": "the snapshots of a store", "mapping": "mapping models"]
+
+    /// The commands of the main job on one screen; those of the setup are in the last line but one.
     static func overview(width: Int = .max) -> [String] {
-        let width = min(width, widest)
-        let longest = FerryCommand.commandNames.map(\.count).max() ?? 0
-        let groups = FerryCommand.groups.flatMap { group in
-            // Padded, so that the summaries of all groups are below each other.
-            let rows = group.commands.map { command in
-                let name = command.syntax.name
-                let padding = String(
-                    repeating: " ", count: min(longest, width / 3) - min(name.count, longest, width / 3))
-                return (name + padding, command.syntax.summary)
-            }
-            return ["", group.title + ":"] + table(rows, width)
+        let setup = FerryCommand.groups.last?.names ?? []
+        let rows = CommandWords(FerryCommand.table.filter { !setup.contains($0.name) }).groups.map { group in
+            guard let about = families[group.name] else { return (group.commands[0].name, group.commands[0].summary) }
+            return (group.name, "\(group.summary): \(about).")
         }
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
-            + ["Usage: ferry <command> [options]"] + groups + [""]
-            + ["Help for a command: ferry <command> --help", "Start with: ferry demo", ""]
+            + ["Usage: ferry <command> [options]; help for a command: ferry <command> --help", ""]
+            + table(rows, min(width, widest)) + [""]
             + TextWrap.paragraphs(
                 """
-                Exit codes: 0 done, 1 failed (store unchanged), 2 refused before anything changed, 3 differences or \
-                damage found, 64 invalid command line, 75 stopped early and resumable.
-                """, width: width)
+                Start with: ferry demo. Setup: ferry \(setup.dropLast().joined(separator: ", ")), --version.
+                Exit codes: 0 done, 1 failed, 2 refused, 3 differences, 64 usage, 75 resumable.
+                """, width: min(width, widest))
     }
 
     private static func usage(_ syntax: Syntax) -> String {

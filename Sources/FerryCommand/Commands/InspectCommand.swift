@@ -13,11 +13,16 @@ struct InspectCommand: Command {
             + "--models, the model cached in the store is used, if there is one. If no version matches, the nearest one "
             + "is shown with the entities that differ, and why.\n"
             + "A store of more than 64 MiB is only sampled, which is quick at any size: rows are estimated (~), and "
-            + "table sizes and damage are left out. Use --full to read all of it.",
-        operands: [MigrationInput.store],
+            + "table sizes and damage are left out. Use --full to read all of it.\n"
+            + "With --hashes, or for a model, prints the version hash of every entity as in a store's metadata, the digest of "
+            + "all hashes and the checksum of each version. Core Data treats two versions with equal hashes as the same. For a "
+            + ".momd, the hashes are those of its VersionInfo.plist, which the app uses; an entity for which Ferry computes "
+            + "another hash is marked.",
+        operands: [.init("STORE", "The store's main file (not its -wal), or a model.")],
         options: [
             MigrationInput.models(),
             .flag("--full", "Count every row, measure every table and look for damage, even in a large store."),
+            .flag("--hashes", "Print the version hashes of a model, or of the model cached in a store."),
             ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
 
@@ -27,6 +32,13 @@ struct InspectCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        if arguments.has("--hashes") || ModelWord.isModel(arguments.operands[0]) {
+            let catalog = try ModelCatalog(models: ModelWord.sources(arguments.operands))
+            let hashes = HashesRendering(catalog: catalog)
+            console.result(hashes.json, text: hashes.text(width:))
+            for version in catalog.unreadable { console.warn(version.error.message) }
+            return .success
+        }
         let (path, models) = (arguments.store.filePath, try arguments.models)
         let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(models: models)
         // The sizes are read before SQLite opens the store, which may create a -wal and a -shm.
@@ -155,7 +167,8 @@ struct InspectRendering {
 
     private var version: String {
         if !contents.versions.isEmpty { return contents.versions.joined(separator: ", also called ") }
-        let cached = "the model cached in the store"
+        let named = contents.metadata.versionIdentifiers.filter { !$0.isEmpty }
+        let cached = "the model cached in the store" + (named.isEmpty ? "" : ", \(named.joined(separator: ", "))")
         guard hasModels else {
             return contents.isModelCached
                 ? cached : "unknown: no model was given (--models), and the store contains none"

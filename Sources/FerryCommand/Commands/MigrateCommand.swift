@@ -19,8 +19,7 @@ struct MigrateCommand: PolicyCommand {
             .value("--output", "NEW", "Write the migrated store to NEW and do not change STORE."),
             .value(
                 "--chunk-size", "N|auto",
-                "Rows per chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
-            .value("--chunk-bytes", "SIZE", "Target size of an automatic chunk. Default: 4MiB."),
+                "Rows per chunk. Default: auto, as many as 4 MiB and --chunk-time allow."),
             .value("--chunk-time", "TIME", "Target duration of an automatic chunk. Default: 500ms."),
             MigrateCommand.memoryLimit,
             .value(
@@ -37,22 +36,18 @@ struct MigrateCommand: PolicyCommand {
                 "Create tables and columns of the store's version that are missing, after a snapshot: "
                     + "empty, or with the model's default values. Otherwise such a store is reported (exit 3)."),
             SnapshotOptions.formOrNone,
-            .flag("--no-snapshot", "Like --snapshot none: do not take a snapshot. Rollback is then impossible."),
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
-            SnapshotOptions.levelOption,
             .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
-            VerifyCommand.jobs,
-            .flag("--dry-run", "Show the plan, and stop."), PlanRendering.verbose,
+            PlanRendering.verbose,
             .flag(
                 "--rehearse",
                 "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
             ),
             StoreMigration.yes, EventCommand.option, ReportPlace.option, ProgressForm.option,
-            .flag("--trace", "Log every SQL statement with its duration to standard error."),
         ],
         common: [
-            "--models", "--mappings", "--to", "--output", "--dry-run", "--rehearse", "--lose", "--budget",
-            "--memory-limit", "--no-snapshot",
+            "--models", "--mappings", "--to", "--output", "--rehearse", "--lose", "--budget", "--memory-limit",
+            "--snapshot",
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
@@ -77,7 +72,7 @@ struct MigrateCommand: PolicyCommand {
         let list = try StoreList(arguments.operands)
         try report?.check(list.stores, output: arguments.value("--output"))
         try migration.ask(before: list.stores, policies, on: console)
-        let stop = migration.isDryRun ? StopRequest() : InterruptWatch.start(on: console)
+        let stop = InterruptWatch.start(on: console)
         if arguments.operands.count > 1 {
             return try migration.run(list, report: report, on: console, stop: stop, policies: policies)
         }
@@ -96,7 +91,6 @@ struct StoreMigration {
     private var reader: Migrator?
 
     var arguments: Arguments { input.arguments }
-    var isDryRun: Bool { arguments.has("--dry-run") }
     var isRehearsal: Bool { arguments.has("--rehearse") }
     private let progress: ProgressForm
 
@@ -104,28 +98,21 @@ struct StoreMigration {
         input = try MigrationInput(arguments)
         progress = try ProgressForm(arguments)
         configuration = input.configuration
-        let isOnlyShown = arguments.has("--dry-run") || arguments.has("--rehearse")
-        if !isOnlyShown, !arguments.has("--accept-loss") { configuration.losses = .refuse }
+        if !arguments.has("--rehearse"), !arguments.has("--accept-loss") { configuration.losses = .refuse }
         configuration.output = arguments.value("--output")?.fileURL
         configuration.chunkSize =
             try arguments.value("--chunk-size", "a number of rows (1 or more), or auto") { text in
                 if text == "auto" { return .automatic }
                 return Quantity.count(text).flatMap { (1...100_000_000).contains($0) ? .rows(Int($0)) : nil }
             } ?? .automatic
-        configuration.chunkBytes =
-            try arguments.bytes("--chunk-bytes", "a size of at least 1KiB, such as 4MiB", in: 1 << 10...1 << 40)
-            ?? configuration.chunkBytes
         configuration.chunkTime =
             try arguments.time("--chunk-time", "a time of at least 1ms, such as 500ms or 2s", from: 1_000_000)
             ?? configuration.chunkTime
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
-        configuration.jobs = try VerifyCommand.jobs(arguments)
         let snapshot = try arguments.choice("--snapshot", among: SnapshotOptions.choicesOrNone)
-        configuration.takesSnapshot = snapshot != SnapshotOptions.Choice.none && !arguments.has("--no-snapshot")
+        configuration.takesSnapshot = snapshot != SnapshotOptions.Choice.none
         configuration.clonesSnapshot = snapshot == .clone
-        try SnapshotOptions.checkLevel(arguments, isCompressed: !configuration.clonesSnapshot)
         configuration.snapshotFolder = arguments.snapshotFolder
-        configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restarts = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
         configuration.repairs = arguments.has("--repair")
@@ -137,27 +124,21 @@ struct StoreMigration {
         if stores > 1, configuration.output != nil {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
         }
-        if configuration.repairs, isDryRun || isRehearsal || configuration.output != nil {
+        if configuration.repairs, isRehearsal || configuration.output != nil {
             throw arguments.wrong(
-                "--repair changes the store, and has no effect with "
-                    + "\(isDryRun ? "--dry-run" : isRehearsal ? "--rehearse" : "--output").",
+                "--repair changes the store, and has no effect with \(isRehearsal ? "--rehearse" : "--output").",
                 "Leave one of the two out.")
         }
-        if configuration.recovers, isDryRun || isRehearsal {
+        if configuration.recovers, isRehearsal {
             throw arguments.wrong(
-                "--recover has no effect with \(isDryRun ? "--dry-run" : "--rehearse"), which do not change the store.",
-                "Leave one of the two out.")
+                "--recover has no effect with --rehearse, which does not change the store.", "Leave one of the two out."
+            )
         }
-        if arguments.isTyped("--no-snapshot"), let snapshot, snapshot != .none {
-            throw arguments.wrong(
-                "--snapshot \(snapshot.rawValue) and --no-snapshot exclude each other.", "Leave one of the two out.")
-        }
-        let snapshotOption = ["--snapshot-dir", "--snapshot-level", "--snapshot"].first { arguments.isTyped($0) }
+        let snapshotOption = ["--snapshot-dir", "--snapshot"].first { arguments.isTyped($0) }
         let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotOptions.Choice.none
         if let snapshotOption, !isNone, !configuration.takesSnapshot || configuration.output != nil {
-            let none = snapshot == SnapshotOptions.Choice.none ? "--snapshot none" : "--no-snapshot"
             throw arguments.wrong(
-                "\(snapshotOption) has no effect with \(configuration.output == nil ? none : "--output").",
+                "\(snapshotOption) has no effect with \(configuration.output == nil ? "--snapshot none" : "--output").",
                 "Leave one of the two out.")
         }
     }
@@ -197,15 +178,10 @@ struct StoreMigration {
         }
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
-            if isDryRun {
-                var rendering = PlanRendering(try migrator.plan(configuration), arguments)
-                rendering.details = planned
-                return StoreOutcome(rendering)
-            }
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
             var configuration = configuration
-            if arguments.has("--trace") { configuration.trace = Self.traceHook(console) }
+            if DeveloperSwitch.traces { configuration.trace = Self.traceHook(console) }
             let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 defer { command?.take(event) }
@@ -283,11 +259,6 @@ struct StoreOutcome {
     /// The outcome in one word, as in the JSON.
     let word: String
     let show: (Console) -> Void
-
-    init(_ rendering: PlanRendering) {
-        let code = rendering.exitCode
-        self.init(rendering, code, code == .success ? "planned" : "refused")
-    }
 
     init(_ rendering: MigrationRendering) { self.init(rendering, .success, rendering.outcome) }
 

@@ -41,22 +41,15 @@ struct MigrationInput {
             "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
             "--accept-loss",
-            "Accept every loss. Without it, migrate and plan --check refuse any loss that --lose does not name."),
-        .flag(
-            "--refuse-loss",
-            "Refuse any loss that --lose does not name, as migrate and plan --check do in any case without --accept-loss."
-        ),
+            "Accept every loss, also the time of more than a billion comparisons between objects; plan shows both. Without "
+                + "it, migrate and plan --check refuse what --lose does not name."),
         .value(
             "--chain", "FILE",
             "File with the versions to migrate through, in order: one name per line, or a JSON array."),
         like, joinTable,
-        .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
         .flag(
             "--allow-downgrade", "Allow migrating to an older version. Data that the older version cannot hold is lost."
         ),
-        .flag(
-            "--allow-quadratic",
-            "Allow more than a billion comparisons between objects; plan shows their number and time."),
         .choice(
             "--damaged", "WHAT", of: damagedChoices,
             "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
@@ -71,9 +64,6 @@ struct MigrationInput {
             "--break-sync",
             "Allow renaming a property of a store that is mirrored to CloudKit, or changing its type. What other devices "
                 + "write to the old field no longer arrives."),
-        .choice(
-            "--executor", "KIND", of: ExecutorChoice.allCases,
-            "How rows are copied: auto (default), set (SQL only) or row (Swift)."),
         ConfigFile.option,
     ]
     private static let damagedChoices: [DamagedRows] = [.refuse, .keep, .drop]
@@ -89,30 +79,19 @@ struct MigrationInput {
         var configuration = Configuration { $0.target = arguments.value("--to") }
         configuration.ownsProcess = true
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
-        configuration.executor =
-            try arguments.choice("--executor", among: ExecutorChoice.allCases) ?? .automatic
+        configuration.executor = try DeveloperSwitch.executor()
         configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
         // What only shows a migration tells its losses, and refuses none.
-        configuration.losses = arguments.has("--refuse-loss") ? .refuse : .allow
-        if arguments.has("--accept-loss") { configuration.losses = .allow }
+        configuration.losses = .allow
         configuration.allowedLosses = Set(arguments.values("--lose"))
-        configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
-        configuration.allowsQuadratic = arguments.has("--allow-quadratic")
+        configuration.allowsQuadratic = arguments.has("--accept-loss")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.adopts = arguments.has("--adopt")
         configuration.dropUnknown = arguments.values("--drop-unknown")
         configuration.breaksSync = arguments.has("--break-sync")
-        // One of the command line counts more than one of `ferry.json`.
-        if arguments.has("--refuse-loss"), arguments.has("--accept-loss") {
-            guard arguments.isTyped("--refuse-loss") != arguments.isTyped("--accept-loss") else {
-                throw arguments.wrong(
-                    "--refuse-loss and --accept-loss contradict each other.", "Leave one of the two out.")
-            }
-            if arguments.isTyped("--refuse-loss") { configuration.losses = .refuse }
-        }
         self.configuration = configuration
     }
 

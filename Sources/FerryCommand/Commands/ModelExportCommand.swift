@@ -4,7 +4,7 @@ internal import FerryModel
 
 struct ModelExportCommand: Command {
     static let syntax = Syntax(
-        "model export", summary: "Write a model version as source XML, for apps whose model is in code.",
+        "model export", summary: "Write the model of an app that has it in code as source XML.",
         discussion:
             "For a store, exports the model that it contains; for a compiled model, the version. The version hashes of "
             + "the XML are those of the store; what XML cannot express is reported, and what would change a hash is "

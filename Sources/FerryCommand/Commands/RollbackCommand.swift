@@ -7,12 +7,16 @@ struct RollbackCommand: Command {
         discussion: "Verifies the snapshot first: a damaged one is refused (exit 2) and the store is not changed. "
             + "Without a name the newest snapshot is taken whose content is not the store's already, so that a second "
             + "rollback undoes the first. Takes a snapshot of the replaced store first, unless it is as the last rollback "
-            + "left it. A damaged store is copied as it is into the snapshot folder; a missing one is restored.",
+            + "left it. A damaged store is copied as it is into the snapshot folder; a missing one is restored.\n"
+            + "With --check, verifies the snapshot, or all of them, and changes nothing; exits with 3 if one is damaged. With "
+            + "--output, restores the snapshot to a new file and does not change the store.",
         operands: [MigrationInput.store, SnapshotOptions.snapshot],
         options: [
+            .flag("--check", "Verify the snapshot, or all of them without SNAPSHOT, and stop."),
+            .value("--output", "NEW", "Restore the snapshot to NEW, a path that does not exist yet."),
             SnapshotOptions.folder,
-            .flag(
-                "--no-snapshot",
+            .choice(
+                "--snapshot", "none", of: [SnapshotOptions.Choice.none],
                 "Do not snapshot the replaced store. It is lost, and a second rollback cannot undo this one."),
             MigrateCommand.wait,
         ],
@@ -21,9 +25,22 @@ struct RollbackCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let keepsReplaced = !arguments.has("--no-snapshot")
+        let keepsReplaced = try arguments.choice("--snapshot", among: [SnapshotOptions.Choice.none]) == nil
+        let files = StoreFiles(arguments.store)
+        if arguments.has("--check") {
+            let entries = try files.verifySnapshots(arguments.snapshot, in: arguments.snapshotFolder)
+            try SnapshotRendering(entries: entries).show(allOf: arguments.store, on: console)
+            return entries.contains { $0.problem != nil } ? .differs : .success
+        }
+        if let output = arguments.value("--output")?.fileURL {
+            let entry = try files.restoreSnapshot(arguments.snapshot, in: arguments.snapshotFolder, to: output)
+            console.result(
+                SnapshotRendering(entries: [entry]).json,
+                text: ["Restored version \(entry.version ?? "unknown") to \(output.filePath)."])
+            return .success
+        }
         let wait = try arguments.wait()
-        let report = try StoreFiles(arguments.store).rollback(
+        let report = try files.rollback(
             to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced,
             waits: wait, onWarning: { console.warn($0.message) })
         for warning in report.warnings { console.warn(warning.message) }

@@ -5,13 +5,15 @@ struct StatusCommand: Command {
     enum Form: String, CaseIterable { case text, json, prometheus }
 
     static let syntax = Syntax(
-        "status", summary: "Show the progress of a migration.",
+        "status", summary: "Show the progress of a migration, or the past ones.",
         discussion: "Reads the run folder next to each store (with --output: next to the new store) without disturbing "
             + "a running migration. The state is none, running, interrupted or finished, according to "
-            + "the run folder and the log next to the store.",
+            + "the run folder and the log next to the store. With --history, lists the last 20 migrations and rollbacks that "
+            + "ended, oldest first.",
         operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
         options: [
             .value("--output", "NEW", "The new store that the migration of STORE writes."),
+            .flag("--history", "List the migrations and rollbacks of one store that ended."),
             .flag("--watch", "Show the progress every second until no migration is running."),
             .choice(
                 "--format", "FORM", of: Form.allCases,
@@ -28,6 +30,7 @@ struct StatusCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let form = console.isJSON ? .json : try arguments.choice("--format", among: Form.allCases) ?? .text
         let stores = try self.stores
+        if arguments.has("--history") { return try showHistory(of: stores, on: console) }
         guard arguments.has("--watch") else {
             try show(entries(stores), form, on: console)
             return .success
@@ -36,6 +39,16 @@ struct StatusCommand: Command {
             throw arguments.wrong("--watch shows text only.", "Leave --watch out, and repeat the command.")
         }
         try watch(stores, on: console)
+        return .success
+    }
+
+    private func showHistory(of stores: [FileURL], on console: Console) throws -> ExitCode {
+        guard stores.count == 1 else {
+            throw arguments.wrong("--history is for one store, not for \(stores.count).", "Run each by itself.")
+        }
+        let history = HistoryRendering(store: stores[0], runs: try StoreFiles(stores[0]).history())
+        if history.runs.isEmpty { try stores[0].checkStoreExists() }
+        console.result(history.json, text: history.text(width:))
         return .success
     }
 

@@ -10,8 +10,8 @@ extension StoreMigration {
 
     /// - Throws: `.declined` if the answer is not yes.
     func ask(before stores: [String], _ policies: [String: PolicyFactory], on console: Console) throws {
-        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has(Self.yes.name), !isDryRun,
-            !isRehearsal, configuration.output == nil
+        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has(Self.yes.name), !isRehearsal,
+            configuration.output == nil
         else { return }
         let first = stores.filter(isFirstRun)
         guard let lines = try question(first, of: stores, policies) else { return }

@@ -3,7 +3,7 @@ internal import FerryBase
 
 struct VerifyCommand: Command {
     static let syntax = Syntax(
-        "verify", summary: "Check a store, or compare it with the one it was migrated from (read-only).",
+        "verify", summary: "Check a store, or compare it with the one it came from.",
         discussion: "Checks a store against its model: metadata, numbers, keys, references, inverses, "
             + "mandatory and unique values, derived values, index entries, external files, and SQLite's quick_check. "
             + "With --source, every row and relationship is computed again from the old store and compared, as a "
@@ -18,23 +18,12 @@ struct VerifyCommand: Command {
             .flag("--integrity", "Run SQLite's integrity_check instead of quick_check. This takes much longer."),
             .value(
                 "--sample", "P%", "Compare the values of only this part of the rows; all are counted. Default: 100%."),
-            jobs, ReportFile.option, ProgressForm.option, ConfigFile.option,
+            ReportFile.option, ProgressForm.option, ConfigFile.option,
         ],
         common: [
-            "--models", "--source", "--mappings", "--sample", "--integrity", "--jobs", "--report",
-            "--json",
+            "--models", "--source", "--mappings", "--sample", "--integrity", "--report", "--json",
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
-
-    static let jobs = Syntax.Option.value(
-        "--jobs", "N",
-        "Number of parallel verification jobs. Default: as many as there are processors and as the memory limit "
-            + "allows. The result is the same for any number."
-    )
-
-    static func jobs(_ arguments: Arguments) throws(FerryError) -> Int? {
-        try arguments.count("--jobs", in: 1...1_000).map { Int($0) }
-    }
 
     let arguments: Arguments
 
@@ -66,7 +55,6 @@ struct VerifyCommand: Command {
     private func options() throws(FerryError) -> Verifier.Options {
         var options = Verifier.Options()
         options.checksIntegrity = arguments.has("--integrity")
-        options.jobs = try Self.jobs(arguments)
         let sample = try arguments.value("--sample", "a percentage, such as 1%") { text in
             text.hasSuffix("%") ? Double(text.dropLast()).flatMap { $0 > 0 && $0 <= 100 ? $0 / 100 : nil } : nil
         }

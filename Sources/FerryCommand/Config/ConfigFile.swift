@@ -96,12 +96,10 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "chain", form: .chain, option: "--chain"),
         ConfigKey(name: "like", form: .path, option: "--like"),
         ConfigKey(name: "joinTables", form: .texts, option: "--join-table"),
-        ConfigKey(name: "refuseLosses", form: .flag, option: "--refuse-loss"),
         ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
         ConfigKey(name: "acceptLosses", form: .flag, option: "--accept-loss"),
         ConfigKey(name: "damaged", form: .text, option: "--damaged"),
         ConfigKey(name: "dropUnknown", form: .texts, option: "--drop-unknown"),
-        ConfigKey(name: "executor", form: .text, option: "--executor"),
         ConfigKey(name: "verify", form: .text, option: "--verify"),
         ConfigKey(
             name: "limits", form: .text, option: nil,
@@ -110,15 +108,12 @@ struct ConfigKey: Sendable {
                 ConfigKey(name: "budget", form: .text, option: "--budget"),
                 ConfigKey(name: "wait", form: .text, option: "--wait"),
                 ConfigKey(name: "chunkRows", form: .quantity, option: "--chunk-size"),
-                ConfigKey(name: "chunkBytes", form: .quantity, option: "--chunk-bytes"),
                 ConfigKey(name: "chunkTime", form: .text, option: "--chunk-time"),
-                ConfigKey(name: "jobs", form: .quantity, option: "--jobs"),
             ]),
         ConfigKey(
             name: "snapshots", form: .text, option: nil,
             members: [
                 ConfigKey(name: "folder", form: .path, option: "--snapshot-dir"),
-                ConfigKey(name: "level", form: .quantity, option: "--snapshot-level"),
                 ConfigKey(name: "keep", form: .quantity, option: "--keep"),
                 ConfigKey(name: "keepDaily", form: .quantity, option: "--keep-daily"),
                 ConfigKey(name: "keepWeekly", form: .quantity, option: "--keep-weekly"),

@@ -6,11 +6,11 @@ internal import FerrySnapshot
 enum RemedyWords {
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
-        .infersMappings: "--no-infer", .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
-        .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic",
+        .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
+        .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--accept-loss",
         .breaksSync: "--break-sync", .like: "--like",
-        .joinTables: "--join-table", .output: "--output", .executor: "--executor",
-        .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
+        .joinTables: "--join-table", .output: "--output",
+        .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir",
         .clonesSnapshot: "--snapshot",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart", .recovers: "--recover",
         .repairs: "--repair", .adopts: "--adopt",
@@ -19,7 +19,7 @@ enum RemedyWords {
 
     static let commands: [Remedy.Action: String] = [
         .again: "run the same command again", .listSnapshots: "`ferry snapshot list`",
-        .verifySnapshots: "`ferry snapshot verify`", .rollBack: "`ferry rollback`",
+        .verifySnapshots: "`ferry rollback --check`", .rollBack: "`ferry rollback`",
     ]
 
     /// The option with its value; the option alone if it has no value on the command line.

@@ -286,7 +286,7 @@ struct ChangeWords {
     }
 
     /// Splits a camel-case name such as `attributeTypeChanged` into words.
-    private static func spaced(_ name: String) -> String {
+    static func spaced(_ name: String) -> String {
         var words = ""
         for character in name {
             if character.isUppercase || (character.isNumber && words.last?.isNumber == false) { words += " " }

@@ -19,7 +19,7 @@ struct GraphCommand: Command {
     }
 
     static let syntax = Syntax(
-        "graph", summary: "Draw model versions and mapping models, or the difference of two versions.",
+        "graph", summary: "Draw model versions and their mappings, or a difference.",
         discussion:
             "Draws the versions in order, with what leads from one to the next: an inferred mapping, or "
             + "nothing where changes need a mapping model. Mapping models that are given, or are next to the models, are on "

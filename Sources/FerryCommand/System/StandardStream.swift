@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 #if canImport(Glibc)
@@ -45,6 +46,23 @@ enum StandardStream: Int32, Sendable {
             return nil
         }
     }
+}
+
+/// Inner switches for tests and developers: variables of the environment, which no command line has.
+enum DeveloperSwitch {
+    /// Whether each statement is logged with its time.
+    static var traces: Bool { value("FERRY_TRACE") != nil }
+
+    /// What copies the rows, of `FERRY_EXECUTOR`.
+    static func executor() throws(FerryError) -> ExecutorChoice {
+        guard let word = value("FERRY_EXECUTOR") else { return .automatic }
+        guard let choice = ExecutorChoice(rawValue: word) else {
+            throw FerryError(.usage, "FERRY_EXECUTOR cannot be \"\(word)\".", remedy: "Expected auto, set or row.")
+        }
+        return choice
+    }
+
+    private static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 
 /// Calls `write(2)`; the method `write` hides that name.

@@ -56,12 +56,12 @@ struct SeveralStoresTests {
     @Test("After a store, an option still takes several words: those after --models are models, not stores")
     func readsModels() throws {
         try app.model("Other", "Other", RouteFolder.entity("Page", "text"))
-        let words = ["migrate", "A.sqlite", "--dry-run", "--models", "App.xcdatamodeld", "Other.xcdatamodeld"]
+        let words = ["migrate", "A.sqlite", "--rehearse", "--models", "App.xcdatamodeld", "Other.xcdatamodeld"]
         let before = try app.run(words)
-        #expect(before.exitCode == 0 && before.output.contains("Chain    App → App 2\n"), "\(before)")
+        #expect(before.exitCode == 0 && before.output.contains("App → App 2"), "\(before)")
         // Before the stores, an option takes one word, so that stores may follow.
-        let after = try app.run(["migrate", "--models", "App.xcdatamodeld", "A.sqlite", "B.sqlite", "--dry-run"])
-        #expect(after.exitCode == 0 && after.output.contains("2 stores: 2 planned."), "\(after)")
+        let after = try app.run(["migrate", "--models", "App.xcdatamodeld", "A.sqlite", "B.sqlite", "--rehearse"])
+        #expect(after.exitCode == 0 && after.output.contains("2 stores: 2 rehearsed."), "\(after)")
     }
 
     @Test("One file for several reports, or for several new stores, is a usage error")
@@ -151,7 +151,7 @@ struct SeveralStoresTests {
             ["migrate", "A.sqlite", "B.sqlite", "--accept-loss", "--report", "reports"] + models)
         #expect(migrated.exitCode == 0, "\(migrated)")
         let titles = try ["A.sqlite", "B.sqlite"].map { store in
-            let snapshots = try app.run("snapshot", "restore", store, "--to", "Old-\(store)")
+            let snapshots = try app.run("rollback", store, "--output", "Old-\(store)")
             #expect(snapshots.exitCode == 0)
             return try app.count("SELECT count(ZTITLE) FROM ZBOOK", in: "Old-\(store)")
         }

@@ -66,7 +66,7 @@ struct BadInputTests {
         try expectRefusals(
             "App.sqlite.snapshots is not a folder",
             of: [["migrate"] + Self.models, ["snapshot", "create", "App.sqlite"]])
-        try app.done(["migrate"] + Self.models + ["--no-snapshot"])
+        try app.done(["migrate"] + Self.models + ["--snapshot", "none"])
     }
 
     @Test("Metadata of 10 MB are refused")

@@ -28,7 +28,7 @@ struct EqualVersionsTests {
         let plan = try app.run(["plan"] + Self.words + more)
         #expect(plan.output.contains("Loses nothing") && plan.output.contains("App 1 → App 2 → App 4"), "\(plan)")
         #expect(!plan.output.contains("App 3"), "\(plan)")
-        let done = try app.run(["migrate"] + Self.words + more + ["--refuse-loss"])
+        let done = try app.run(["migrate"] + Self.words + more)
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 4)
     }
@@ -38,9 +38,9 @@ struct EqualVersionsTests {
         let plan = try app.run(["plan"] + Self.words + ["--to", "App 3"])
         #expect(plan.output.contains("Loses: Book.title, 4 values."), "\(plan)")
         #expect(plan.output.contains("which keep Book.title"), "\(plan)")
-        let refused = try app.run(["migrate"] + Self.words + ["--to", "App 3", "--refuse-loss"])
+        let refused = try app.run(["migrate"] + Self.words + ["--to", "App 3"])
         #expect(refused.exitCode == 2, "\(refused)")
-        let done = try app.run(["migrate"] + Self.words + ["--to", "App 2", "--refuse-loss"])
+        let done = try app.run(["migrate"] + Self.words + ["--to", "App 2"])
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 4)
     }

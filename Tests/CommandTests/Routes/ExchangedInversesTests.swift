@@ -49,7 +49,7 @@ struct ExchangedInversesTests {
                 loss.because == "App 2 fills it from its inverse Band.\(loss.property == "x" ? "q" : "p"), "
                     + "which had other objects")
         }
-        let refused = try app.run(["migrate"] + words + more + ["--refuse-loss"])
+        let refused = try app.run(["migrate"] + words + more)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Album.x --lose Album.y"), "\(refused)")
         let done = try app.run(["migrate", "--accept-loss"] + words + more)
         #expect(done.exitCode == 0 && done.diagnostics.contains("Album.x is lost"), "\(done)")

@@ -51,14 +51,14 @@ struct FailedRowTests {
         try app.execute("UPDATE ZBOOK SET ZTAGS = Z_PK")
         try mapping(#", "unique": ["tags"]"#)
         let text = try failure(
-            "--mappings", "map.json", "--executor", executor, "--chunk-size", rows, exitCode: 1)
+            "--mappings", "map.json", "FERRY_EXECUTOR=\(executor)", "--chunk-size", rows, exitCode: 1)
         #expect(text.contains("Book with key 23, value of pages: "), "\(text)")
     }
 
     @Test("With a filter, objects that it excludes do not fail", arguments: ["set", "row"])
     func filtered(executor: String) throws {
         try mapping(#", "where": "pages < 10""#)
-        let text = try failure("--mappings", "map.json", "--executor", executor)
+        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=\(executor)")
         #expect(
             text.contains("Book.copies of version App 2 cannot take the values of 2 objects of Book (keys 25, 30)"),
             "\(text)")
@@ -74,7 +74,7 @@ struct FailedRowTests {
             """)
         try mapping(
             #", "forEach": { "tag": "JSON($source.tags, 'a')" }, "attributes": { "tags": "$tag.name" }"#)
-        let text = try failure("--mappings", "map.json", "--executor", executor)
+        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=\(executor)")
         #expect(text.contains("Book with key 7: "), "\(text)")
     }
 }

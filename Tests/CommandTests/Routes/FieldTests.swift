@@ -23,9 +23,9 @@ struct FieldTests {
         try generate(model, rows: 6)
         try app.execute(
             "UPDATE ZA SET ZB = CASE WHEN Z_PK < 4 THEN 2 WHEN Z_PK = 4 THEN 3 END")
-        let refused = try app.run("migrate", "App.sqlite", "--models", model, "--refuse-loss")
+        let refused = try app.run("migrate", "App.sqlite", "--models", model)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("A.b is lost, 2 values: "), "\(refused)")
-        let done = try app.run("migrate", "App.sqlite", "--models", model, "--refuse-loss", "--lose", "A.b")
+        let done = try app.run("migrate", "App.sqlite", "--models", model, "--lose", "A.b")
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(Z1BS) FROM ZB") == 2)
     }
@@ -50,11 +50,11 @@ struct FieldTests {
             let all = ["App.sqlite", "--models", model, "--mappings", mapping]
             let planned = try app.run(["plan"] + all + ["--check"])
             #expect(planned.exitCode == 2 && planned.output.contains("Loses: User.name, 2 values."), "\(planned)")
-            let lossy = try app.run(["migrate"] + all + ["--refuse-loss"])
+            let lossy = try app.run(["migrate"] + all)
             #expect(lossy.exitCode == 2 && lossy.diagnostics.contains("--lose User.name"), "\(lossy)")
         }
         let done = try app.run(
-            "migrate", "App.sqlite", "--models", model, "--mappings", "merging.json", "--refuse-loss", "--lose",
+            "migrate", "App.sqlite", "--models", model, "--mappings", "merging.json", "--lose",
             "User.name")
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(*) FROM ZUSER") == 6)
@@ -70,7 +70,7 @@ struct FieldTests {
         ]
         let planned = try app.run(["plan"] + words + ["--check"])
         #expect(planned.exitCode == 2 && planned.output.contains("Loses: Component.item, 1 value"), "\(planned)")
-        #expect(try app.run(["migrate"] + words + ["--refuse-loss"]).exitCode == 2)
+        #expect(try app.run(["migrate"] + words).exitCode == 2)
     }
 
     @Test("Values and rows under the names of new columns and tables are losses, counted also without --check")
@@ -88,7 +88,7 @@ struct FieldTests {
             let planned = try app.run(["plan"] + words + check)
             #expect(planned.output.contains("Loses: Preset, 1 object; Rec.metrics, 4 values."), "\(planned.output)")
         }
-        let refused = try app.run(["migrate"] + words + ["--refuse-loss"])
+        let refused = try app.run(["migrate"] + words)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Preset --lose Rec.metrics"), "\(refused)")
         #expect(try app.count("SELECT count(ZMETRICS) FROM ZREC") == 4)
         let done = try app.run(["migrate"] + words + ["--accept-loss", "--quiet"])
@@ -170,7 +170,9 @@ struct FieldTests {
         try generate(model, rows: 2)
         let manager = FileManager.default
         try manager.copyItem(atPath: app.folder.file("App.sqlite"), toPath: app.folder.file("Old.sqlite"))
-        #expect(try app.run("migrate", "--accept-loss", "App.sqlite", "--models", model, "--no-snapshot").exitCode == 0)
+        #expect(
+            try app.run("migrate", "--accept-loss", "App.sqlite", "--models", model, "--snapshot", "none").exitCode == 0
+        )
         let verified = try app.run("verify", "App.sqlite", "--models", model, "--source", "Old.sqlite")
         #expect(verified.exitCode == 0 && verified.output.contains("4 rows compared"), "\(verified)")
         // A value that stayed is a difference.

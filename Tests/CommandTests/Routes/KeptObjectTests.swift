@@ -113,7 +113,7 @@ struct KeptObjectTests {
             let done = try app.run(
                 "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json", "--accept-loss",
                 "--output",
-                output, "--executor", executor, "--chunk-size", executor == "row" ? "7" : "auto")
+                output, "FERRY_EXECUTOR=\(executor)", "--chunk-size", executor == "row" ? "7" : "auto")
             #expect(done.exitCode == 0, "\(executor): \(done)")
             let connection = try Connection(path: app.folder.file(output), mode: .readOnly)
             #expect(

@@ -214,7 +214,7 @@ struct LedgerTests {
         let told = try losses(all)
         #expect(told == ["Shelf.books <4"], "\(told)")
         // The step itself counts.
-        let history = try app.run("history", "App.sqlite", "--json")
+        let history = try app.run("status", "App.sqlite", "--history", "--json")
         #expect(history.output.contains("\"rows\": 3"), "\(history.output)")
     }
 

@@ -86,9 +86,9 @@ struct LostOrdersTests {
         #expect(found == ["Album.songs 1: App 2 does not order it"])
         let text = try app.run(Self.words("plan", isMapped ? more : []))
         #expect(text.output.contains("Loses: order of Album.songs, 1 object."), "\(text)")
-        let refused = try app.run(Self.words("migrate", more + ["--refuse-loss"]))
+        let refused = try app.run(Self.words("migrate", more))
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Album.songs"), "\(refused)")
-        let done = try app.run(Self.words("migrate", more + ["--refuse-loss", "--lose", "Album.songs"]))
+        let done = try app.run(Self.words("migrate", more + ["--lose", "Album.songs"]))
         #expect(
             done.exitCode == 0
                 && done.diagnostics.contains(
@@ -156,7 +156,7 @@ struct LostOrdersTests {
         try orderedBothWays()
         let more = try mapping(album: rules.album, song: rules.song)
         #expect(try losses(more).isEmpty)
-        let done = try app.run(Self.words("migrate", more + ["--refuse-loss", "--executor", executor]))
+        let done = try app.run(Self.words("migrate", more + ["FERRY_EXECUTOR=\(executor)"]))
         #expect(done.exitCode == 0, "\(done)")
         let songs = "SELECT Z_2TRACKS AS k FROM Z_1TRACKS WHERE Z_1RECORDS = 1 ORDER BY Z_FOK_2TRACKS"
         #expect(try app.count("SELECT CAST(group_concat(k, '') AS INTEGER) FROM (\(songs))") == 321)

@@ -136,7 +136,8 @@ struct MappedInPlaceTests {
         try app.execute("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
         let store = URL(fileURLWithPath: app.folder.file("App.sqlite"))
         let before = try Data(contentsOf: store)
-        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--no-snapshot")
+        try app.done(
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--snapshot", "none")
         let after = try Data(contentsOf: store)
         #expect(try app.count("SELECT count(*) FROM ZUSER WHERE ZFULLNAME IS upper(ZFULLNAME)") == 20)
         let size = 4096

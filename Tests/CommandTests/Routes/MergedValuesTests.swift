@@ -112,9 +112,9 @@ struct MergedValuesTests {
             #expect(planned.output.contains(text) == (count > 0), "\(text): \(planned.output)")
             #expect(planned.output.contains("User.\(name),") == (count > 0), "\(planned.output)")
         }
-        if !losses.isEmpty { #expect(try app.run(["migrate"] + words + ["--refuse-loss"]).exitCode == 2) }
+        if !losses.isEmpty { #expect(try app.run(["migrate"] + words).exitCode == 2) }
         let lost = losses.keys.sorted().flatMap { ["--lose", "User.\($0)"] }
-        let done = try app.run(["migrate"] + words + ["--refuse-loss"] + lost)
+        let done = try app.run(["migrate"] + words + lost)
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(*) FROM ZUSER") == Int64(users))
     }

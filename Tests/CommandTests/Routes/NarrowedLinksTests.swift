@@ -65,9 +65,9 @@ struct NarrowedLinksTests {
         try related("Z_1BOOKS", "Z_2BOOKS", "Z_1AUTHORS")
         #expect(try losses() == ["Book.authors 1"])
         let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "map.json"]
-        let refused = try app.run(["migrate"] + words + ["--refuse-loss"])
+        let refused = try app.run(["migrate"] + words)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Book.authors"), "\(refused)")
-        let done = try app.run(["migrate"] + words + ["--refuse-loss", "--lose", "Book.authors"])
+        let done = try app.run(["migrate"] + words + ["--lose", "Book.authors"])
         #expect(done.exitCode == 0 && done.diagnostics.contains("Book.authors is lost, 1 value: "), "\(done)")
         #expect(try app.count("SELECT count(ZAUTHORS) FROM ZBOOK") == 2)
     }

@@ -71,8 +71,8 @@ struct OpenNameTests {
             "--join-table", "Client.trusted")
         let links = try app.count("SELECT count(*) FROM Z_1TRUSTED")
         try app.done(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 3", "--executor",
-            isCopied ? "row" : "auto")
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 3",
+            "FERRY_EXECUTOR=\(isCopied ? "row" : "auto")")
         #expect(try tables() == ["Z_1TRUSTED"])
         #expect(try app.count("SELECT count(*) FROM Z_1TRUSTED") == links && links > 0)
     }

@@ -38,7 +38,7 @@ struct OrderedRulesTests {
             """)
         try app.done(
             "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "map.json",
-            "--executor", executor)
+            "FERRY_EXECUTOR=\(executor)")
         for (side, other, key) in [
             ("Z_1LIKES", "Z_FOK_1LIKES", "Z_2LIKERS"), ("Z_2LIKERS", "Z_FOK_2LIKERS", "Z_1LIKES"),
         ] {

@@ -151,7 +151,7 @@ struct PartlyReadTests {
         for executor in ["row", "set"] {
             let output = "\(executor).sqlite"
             let done = try app.run(
-                ["migrate"] + words + ["--accept-loss", "--executor", executor, "--output", output])
+                ["migrate"] + words + ["--accept-loss", "FERRY_EXECUTOR=\(executor)", "--output", output])
             #expect(done.exitCode == 0, "\(done)")
             #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZOWNER = Z_PK", in: output) == 2)
         }

@@ -76,12 +76,11 @@ struct PastedCommandsTests {
             )
             try app.current("Other", "w2")
             return [
-                "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "Other.xcdatamodeld", "--accept-loss",
-                "--dry-run",
+                "plan", "App.sqlite", "--models", "App.xcdatamodeld", "Other.xcdatamodeld", "--accept-loss",
             ]
         case .snapshotName:
             try app.done("snapshot", "create", "App.sqlite")
-            return ["snapshot", "restore", "App.sqlite", "None", "--to", "New.sqlite"]
+            return ["rollback", "App.sqlite", "None", "--output", "New.sqlite"]
         case .damagedSnapshot:
             try app.done("snapshot", "create", "App.sqlite")
             let folder = app.folder.file("App.sqlite.snapshots")

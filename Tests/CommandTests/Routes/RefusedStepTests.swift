@@ -82,7 +82,7 @@ struct RefusedStepTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: shelf + "/App.sqlite")
         try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: shelf)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: shelf) }
-        let options = ["--executor", isCopied ? "row" : "auto"]
+        let options = ["FERRY_EXECUTOR=\(isCopied ? "row" : "auto")"]
         let words =
             ["migrate", "--accept-loss", "Shelf/App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
             + options

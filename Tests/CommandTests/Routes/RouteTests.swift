@@ -152,12 +152,12 @@ struct RouteTests {
         let plan = try plan()
         #expect(plan.losses.map(\.values) == [3, nil] && plan.losses.map(\.rows) == [3, 4])
         #expect(plan.losses.allSatisfy { $0.because == "App 2 does not have it" })
-        let refused = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss")
+        let refused = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(refused.diagnostics.contains("--lose Book.writer --lose Note"))
         try app.refused(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss", "--lose", "Book.writer")
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--lose", "Book.writer")
         let done = try app.done(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss", "--lose", "Book.writer", "--lose",
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--lose", "Book.writer", "--lose",
             "Note", "--json")
         struct Report: Decodable { var losses: [Plan.Loss] }
         let report = try JSONDecoder().decode(Report.self, from: Data(done.output.utf8))

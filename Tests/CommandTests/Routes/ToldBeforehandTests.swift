@@ -93,7 +93,7 @@ struct ToldBeforehandTests {
                 atPath: app.folder.file("App.sqlite"), toPath: app.folder.file("Old.sqlite"))
             try app.done(
                 ["migrate"] + Self.words
-                    + ["--accept-loss", "--no-snapshot"].filter { output.isEmpty || $0 != "--no-snapshot" } + output)
+                    + ["--accept-loss"] + (output.isEmpty ? ["--snapshot", "none"] : output))
             let store = output.last ?? "App.sqlite"
             let verify = ["verify", store, "--models", "App.xcdatamodeld", "--source", "Old.sqlite"]
             try app.done(verify)

@@ -146,10 +146,10 @@ struct UnfitValuesTests {
         #expect(!planned.output.contains("secret") && !planned.output.contains("31.02"))
 
         try map(item(", \"onInvalid\": \"null\""))
-        let lossy = try app.run(["migrate"] + Self.words + ["--refuse-loss"])
+        let lossy = try app.run(["migrate"] + Self.words)
         #expect(lossy.exitCode == 2 && lossy.diagnostics.contains("Item.n is lost, 4 values"), "\(lossy)")
         let done = try app.run(
-            ["migrate"] + Self.words + ["--refuse-loss", "--lose", "Item.n", "--lose", "Item.d", "--lose", "Item.big"])
+            ["migrate"] + Self.words + ["--lose", "Item.n", "--lose", "Item.d", "--lose", "Item.big"])
         #expect(done.exitCode == 0, "\(done)")
         #expect(try app.count("SELECT count(*) FROM ZITEM WHERE ZN IS NULL") == 4)
         #expect(try app.count("SELECT count(*) FROM ZITEM WHERE ZD IS NULL") == 1)

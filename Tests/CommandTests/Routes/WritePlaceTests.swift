@@ -36,7 +36,7 @@ struct WritePlaceTests {
 
     /// Every command that writes a file where the command line says; `%` is the file.
     private static let commands: [(words: [String], ending: String)] = [
-        (migrate + ["--output", "%"], ""), (["snapshot", "restore", "App.sqlite", "--to", "%"], ""),
+        (migrate + ["--output", "%"], ""), (["rollback", "App.sqlite", "--output", "%"], ""),
         (["generate", "App.xcdatamodeld", "--version", "v1", "--rows", "1", "--output", "%"], ""),
         (["mapping", "init", "App.xcdatamodeld:v1", "App.xcdatamodeld:v2", "--output", "%"], ""),
         (["config", "init", "--models", "App.xcdatamodeld", "--output", "%"], ""),
@@ -57,7 +57,7 @@ struct WritePlaceTests {
             "./.App_SUPPORT/_EXTERNAL_DATA/../New" + ending
         ] {
             var words = command.map { $0 == "%" ? path : $0 }
-            if words[0] == "snapshot" { words += ["--snapshot-dir", "Kept"] }
+            if words[0] == "rollback" { words += ["--snapshot-dir", "Kept"] }
             let outcome = try app.run(words)
             #expect(outcome.exitCode == 2, "\(words): \(outcome)")
             #expect(
@@ -68,7 +68,7 @@ struct WritePlaceTests {
         // The same names without a store beside them are free.
         let free = try app.run(
             command.map { $0 == "%" ? "Free-journal" + ending : $0 }
-                + (command[0] == "snapshot" ? ["--snapshot-dir", "Kept"] : []))
+                + (command[0] == "rollback" ? ["--snapshot-dir", "Kept"] : []))
         #expect(free.exitCode == 0, "\(free)")
         #expect(exists("Free-journal" + ending))
     }

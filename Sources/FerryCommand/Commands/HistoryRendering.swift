@@ -1,26 +1,15 @@
 internal import Ferry
 internal import FerryBase
 
-struct HistoryCommand: Command {
-    static let syntax = Syntax(
-        "history", summary: "List the migrations and rollbacks of a store, oldest first.",
-        discussion: "Reads the log next to the store (STORE.ferry-log.json), which keeps the last 20 runs that ended. "
-            + "An interrupted migration is shown by ferry status. The store itself is not opened.",
-        operands: [MigrationInput.store],
-        options: [.value("--output", "NEW", "The new store that a migration of STORE wrote.")],
-        example: "ferry history App.sqlite")
+/// The migrations and rollbacks of a store, oldest first.
+struct HistoryRendering {
+    let store: FileURL
+    let runs: [FinishedRun]
 
-    let arguments: Arguments
+    var json: JSON { ["store": store.filePath, "runs": JSON.list(runs, json)] }
 
-    private var store: FileURL { arguments.value("--output")?.fileURL ?? arguments.store }
-
-    func run(on console: Console) throws -> ExitCode {
-        let runs = try StoreFiles(store).history()
-        if runs.isEmpty { try store.checkStoreExists() }
-        console.result(["store": store.filePath, "runs": JSON.list(runs, json)]) { width in
-            runs.isEmpty ? ["\(store.filePath) has no history."] : text(runs, width: width)
-        }
-        return .success
+    func text(width: Int) -> [String] {
+        runs.isEmpty ? ["\(store.filePath) has no history."] : table.lines(width: width)
     }
 
     private func json(_ run: FinishedRun) -> JSON {
@@ -33,7 +22,7 @@ struct HistoryCommand: Command {
         ]
     }
 
-    private func text(_ runs: [FinishedRun], width: Int) -> [String] {
+    private var table: TextTable {
         let rows = runs.map { run in
             [
                 run.finished?.moment ?? "?", run.isRollback ? "rollback" : "migration", run.from ?? "?", run.to ?? "?",
@@ -44,8 +33,7 @@ struct HistoryCommand: Command {
             [
                 .text("Finished"), .text("Run"), .text("From"), .text("To"), .number("Rows"), .text("Lost"),
                 .text("Rolled back"), .text("Snapshot"),
-            ], rows
-        ).lines(width: width)
+            ], rows)
     }
 
     private func lost(_ run: FinishedRun) -> String {

@@ -2,27 +2,14 @@ internal import Ferry
 internal import FerryBase
 internal import FerryModel
 
-struct HashesCommand: Command {
-    static let syntax = Syntax(
-        "hashes", summary: "Print the version hashes of model versions.",
-        discussion:
-            "Prints for each version the hash of every entity as in a store's metadata, the digest of all hashes and the "
-            + "checksum. Core Data treats two versions with equal hashes as the same.\n"
-            + "For a .momd, the hashes are those of its VersionInfo.plist, which the app uses. If Ferry computes "
-            + "a different hash from the compiled model, the entity is marked.",
-        operands: [MigrationInput.modelFiles],
-        example: "ferry hashes App.xcdatamodeld")
+/// The version hashes of model versions.
+struct HashesRendering {
+    let catalog: ModelCatalog
 
-    let arguments: Arguments
+    var json: JSON { ["versions": JSON.list(catalog.versions) { json($0, named: catalog.displayName(of: $0)) }] }
 
-    func run(on console: Console) throws -> ExitCode {
-        let catalog = try ModelCatalog(models: ModelWord.sources(arguments.operands))
-        let versions = catalog.versions
-        console.result(["versions": JSON.list(versions) { json($0, named: catalog.displayName(of: $0)) }]) { width in
-            versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) }
-        }
-        for version in catalog.unreadable { console.note("ferry: warning: \(version.error.message)") }
-        return .success
+    func text(width: Int) -> [String] {
+        catalog.versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) }
     }
 
     private func json(_ version: ModelVersion, named name: String) -> JSON {
