@@ -90,6 +90,10 @@ public enum FerryCommand {
     private static func runAlone(
         _ words: [String], on console: Console, policies: [String: PolicyFactory]
     ) -> ExitCode {
+        if words.first == "__complete" {
+            for line in Completion.lines(for: Array(words.dropFirst()), in: table) { console.say(line) }
+            return .success
+        }
         if words.first(where: { $0 != "--json" }) == "--version" {
             console.result(["version": FerryVersion.text], text: ["ferry \(FerryVersion.text)"])
             return .success

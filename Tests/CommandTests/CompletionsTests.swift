@@ -31,6 +31,7 @@ struct CompletionsTests {
         // Each line of the file is one question: the words, the last of which is incomplete.
         let questions = Self.questions(table)
         let script = """
+            ferry() { "\(try program)" "$@"; }
             source ferry.bash
             while IFS= read -r line; do
                 IFS=$'\\t' read -r -a COMP_WORDS <<< "$line"
@@ -55,6 +56,7 @@ struct CompletionsTests {
         let table = try CommandTable.read()
         let questions = Self.questions(table)
         let script = """
+            function ferry; "\(try program)" $argv; end
             source ferry.fish
             while read -l line
                 set -l words (string split \\t -- $line)
@@ -76,6 +78,7 @@ struct CompletionsTests {
         // An interactive zsh in a pseudo-terminal of its own runs its own completion and prints a list.
         let script = """
             autoload -Uz compinit && compinit -D -u
+            ferry() { "\(try program)" "$@"; }
             source ./ferry.zsh
             # What would be offered is taken where it would be shown.
             offered=()
@@ -114,6 +117,8 @@ struct CompletionsTests {
     }
 
     // MARK: Questions to a shell
+
+    private var program: String { get throws { try #require(BuiltProgram.path) } }
 
     private struct Question {
         /// The words; the last of them is incomplete.

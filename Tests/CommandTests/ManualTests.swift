@@ -11,18 +11,16 @@ struct ManualTests {
         let main = Captured.run(["manual"])
         #expect(main.exitCode == .success)
         for command in table.commands {
-            #expect(main.output.contains("\n.It Xr ferry-\(command.words.joined(separator: "-")) 1\n"))
+            #expect(main.output.contains("ferry-\(command.words.joined(separator: "-"))(1)"))
             let page = Captured.run(["manual"] + command.words).output
-            #expect(page.contains("\n.Nm ferry\n.Cm \(command.name)\n"))
+            #expect(page.contains("\nUsage: ferry \(command.name)"))
             for option in command.options {
-                let label = page.split(separator: "\n").first {
-                    $0.hasPrefix(".It") && $0.components(separatedBy: " ").contains(String(option.name.dropFirst(2)))
-                }
-                #expect(label != nil, "\(command.name) \(option.name)")
-                if let letter = option.letter { #expect(label?.hasPrefix(".It Fl \(letter.dropFirst()) , ") == true) }
-                if let value = option.value { #expect(label?.hasSuffix("Ar \"\(value)\"") == true) }
+                let name = option.name.replacing("-", with: "\\-")
+                #expect(
+                    page.split(separator: "\n").contains { $0.contains("  \(name)") || $0.contains(", \(name)") },
+                    "\(name)")
             }
-            for operand in command.operands { #expect(page.contains("\n.It Ar \(operand.name)\n")) }
+            for operand in command.operands { #expect(page.contains(operand.name)) }
         }
     }
 

@@ -60,7 +60,7 @@ enum HelpText {
     /// Characters; a longer name gets a line of its own.
     private static let widestName = 26
 
-    private static func command(_ syntax: Syntax, isAll: Bool, width: Int) -> [String] {
+    static func command(_ syntax: Syntax, isAll: Bool, width: Int) -> [String] {
         let width = min(width, widest)
         let isShort = !isAll && !syntax.common.isEmpty
         let discussion = isShort ? String(syntax.discussion.prefix { $0 != "\n" }) : syntax.discussion
