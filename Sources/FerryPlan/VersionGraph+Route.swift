@@ -126,8 +126,12 @@ extension VersionGraph {
             }.map { ($0, edge) }
         }
         guard !missing.isEmpty else { return nil }
+        // Many files of one folder are given by the folder.
+        let folders = Set(missing.map { FileLayer.parent(of: $0.0.path) })
+        let folder = missing.count > 3 && folders.count == 1 ? folders.first : nil
         let list = missing.map { model, edge in
-            "\(model.path) (\(catalog.displayName(of: edge.source)) → \(catalog.displayName(of: edge.destination)))"
+            "\(folder == nil ? model.path : FileLayer.name(of: model.path)) "
+                + "(\(catalog.displayName(of: edge.source)) → \(catalog.displayName(of: edge.destination)))"
         }
         let isOne = missing.count == 1
         return FerryError(
@@ -136,7 +140,7 @@ extension VersionGraph {
                 + "this migration, but \(isOne ? "was" : "were") not given: \(list.joined(separator: ", ")).",
             remedy: """
                 Give \(isOne ? "it" : "them") with \
-                \(setting: .mappings, each: missing.map { .element($0.0.path) }, separator: " "), or say with \
+                \(setting: .mappings, each: (folder.map { [$0] } ?? missing.map(\.0.path)).map { .element($0) }, separator: " "), or say with \
                 \(on: .ignoresMappingsBeside) that \(isOne ? "it is" : "they are") not wanted.
                 """)
     }

@@ -86,3 +86,10 @@ extension Duration {
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10) s" : "\((tenths + 5) / 10) s"
     }
 }
+
+extension PlanReport.Step: CustomStringConvertible {
+    public var description: String {
+        let mappings = partitions.joined().count
+        return "\(from) → \(to), \(mode.rawValue), \(mappings) entity mapping\(mappings == 1 ? "" : "s"): \(reason)"
+    }
+}
