@@ -30,7 +30,7 @@ struct GraphTests {
         let dot = try app.done("graph", "App.xcdatamodeld", "--format", "dot").output
         try Golden.expect(dot, is: "graph-versions")
         let svg = try app.done("graph", "App.xcdatamodeld").output
-        for word in ["App 3 (current)", "1 change cannot be inferred", ">Text<", "class=\"noneway\""] {
+        for word in ["App 3 (current)", "1 change cannot be inferred", "→ App 3: Text", "class=\"noneway\""] {
             #expect(svg.contains(word), "\(word)")
         }
         #expect(!svg.contains("<script") && !svg.contains("href"))
@@ -52,24 +52,13 @@ struct GraphTests {
         #expect(!text.contains("<b>"))
     }
 
-    @Test("In a page, each box of a drawing leads to its table, or to its row in one")
-    func linksBoxes() throws {
+    @Test("One version is drawn whole, with its attributes, relationships and types")
+    func drawsModel() throws {
         let app = try folder()
-        for words in [[], ["--from", "App", "--to", "App 2"]] {
-            #expect(try app.run(["graph", "App.xcdatamodeld", "--output", "g.html"] + words).exitCode == 0)
-            let page = try String(contentsOfFile: app.folder.file("g.html"), encoding: .utf8)
-            let links = page.matches(of: /<a href="#([^"]+)"><rect/).map { String($0.1) }
-            #expect(links.count == 3 && Set(links).count == 3, "\(links)")
-            for link in links { #expect(page.contains("id=\"\(link)\""), "\(link)") }
-            #expect(page.contains("<table>") && !page.contains("<b>"))
-        }
-        let many = (1...20).map { "<attribute name=\"b\($0)\" optional=\"YES\" attributeType=\"String\"/>" }
-        try app.model("Long", "Few", RouteFolder.entity("A", "a"))
-        try app.model("Long", "Many", RouteFolder.entity("A", "a") + "<entity name=\"B\">\(many.joined())</entity>")
-        let page = try app.done(
-            "graph", "Long.xcdatamodeld", "--from", "Few", "--to", "Many", "--format", "html"
-        ).output
-        #expect(page.contains("and 8 more") && page.contains("b20"), "the box is cut, the table is not")
+        let svg = try app.done("graph", "App.xcdatamodeld", "--to", "App 2").output
+        for word in ["Book", "pages: integer 32", "2 entities"] { #expect(svg.contains(word), "\(word)") }
+        try app.model("One", "One", RouteFolder.entity("Only", "a"))
+        #expect(try app.done("graph", "One.xcdatamodeld", "--format", "dot").output.contains("a: string"))
     }
 
     @Test("The extension of --output chooses the form; only files that Ferry has drawn are replaced")
@@ -85,36 +74,27 @@ struct GraphTests {
         #expect(try app.run("graph", "App.xcdatamodeld", "--from", "App", "--to", "None").exitCode == 2)
     }
 
-    @Test(
-        "No two boxes touch, with any number of versions, mapping models and entities", arguments: [1, 2, 7, 82, 300])
+    @Test("No two boxes touch, and no line runs behind one", arguments: [1, 2, 7, 82, 300])
     func keepsBoxesApart(count: Int) {
-        let versions = (0..<count).map { number in
-            let name = "Version \(number)" + String(repeating: "長", count: number % 40)
-            return VersionDrawing.Version(name: name, isCurrent: number + 1 == count, entities: 3)
+        let boxes = (0..<count).map { number in
+            BoxDrawing.Box(
+                style: "version", title: "Version \(number)" + String(repeating: "長", count: number % 40),
+                lines: (0..<(number * 5 % 31)).map { "+ property\($0): string" })
         }
         let links = (0..<(count * 2)).map { number in
-            let kind: VersionDrawing.Link.Kind = number % 3 == 0 ? .inferred : .mappingModel
-            return VersionDrawing.Link(
-                from: number % count, to: (number * 7 + 1) % count, kind: kind, label: "Mapping \(number)")
+            BoxDrawing.Link(
+                from: number % count, to: number < count ? min(number + 1, count - 1) : number * 7 % count, style: "way"
+            )
         }
-        let layout = VersionDrawing(versions: versions, links: links).layout
-        let all = layout.versions + Array(layout.mappings.values)
-        #expect(!overlap(all))
-        #expect(all.allSatisfy { isInside($0, layout.width, layout.height) })
-        #expect((layout.columns > 1) == (count > 20) && layout.versions.count == count)
-        let boxes = (0..<count).map { number in
-            let lines = (0..<(number * 5 % 13)).map { "+ property\($0)" }
-            return DifferenceDrawing.Box(
-                kind: DifferenceDrawing.Kind.allCases[number % 4], entity: "E\(number)", title: "E\(number)",
-                lines: lines, related: ["E\((number + 3) % count)"])
+        let drawing = BoxDrawing(title: "Many", legend: "", boxes: boxes, links: links)
+        let layout = drawing.layout
+        #expect(layout.boxes.count == count && !overlap(layout.boxes))
+        #expect(layout.boxes.allSatisfy { isInside($0, layout.width, layout.height) })
+        for route in drawing.routes {
+            #expect(!crosses(route, layout.boxes), "\(route)")
+            #expect(
+                route.allSatisfy { $0.x > 0 && $0.x < layout.width && $0.y > 44 && $0.y < layout.height }, "\(route)")
         }
-        let drawing = DifferenceDrawing(names: ("A", "B"), boxes: boxes, unchanged: 0)
-        let difference = drawing.layout
-        for route in drawing.routes { #expect(!crosses(route, difference.boxes), "\(route)") }
-        for route in layout.routes.values { #expect(!crosses(route, all), "\(route)") }
-        #expect(count < 7 || !drawing.routes.isEmpty)
-        #expect(!overlap(difference.boxes) && difference.boxes.count == count)
-        #expect(difference.boxes.allSatisfy { isInside($0, difference.width, difference.height) })
     }
 
     private func isInside(_ box: Rect, _ width: Double, _ height: Double) -> Bool {

@@ -23,7 +23,7 @@ struct SchemaTests {
             ("diff", ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
             ("diff", ["diff", "--check", "App.xcdatamodeld:App", "App.xcdatamodeld"], 1),
             ("hashes", ["inspect", "App.xcdatamodeld", "--hashes"], 0),
-            ("graph", ["graph", "App.xcdatamodeld"], 0),
+            ("graph", ["graph", "App.xcdatamodeld"], 0), ("graph", ["graph", "App.xcdatamodeld", "--to", "App 2"], 0),
             ("graph", ["graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "--output", "d.dot"], 0),
             ("plan", ["plan", "App.sqlite"] + models, 0),
             ("plan", ["plan", "App.sqlite", "--check"] + models, 2),

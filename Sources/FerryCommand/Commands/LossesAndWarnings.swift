@@ -18,10 +18,10 @@ struct LossTable {
         }
     }
 
-    func lines(width: Int) -> [String] {
-        let columns: [TableColumn] = [.text("Entity"), .text("Property"), .number("Number"), .text("Because")]
-        let rows = losses.map { [$0.entity, $0.property ?? "", number($0), $0.because] }
-        return TextTable(columns, rows).lines(width: width)
+    var part: Report.Part {
+        .table(
+            [.text("Entity"), .text("Property"), .number("Number"), .text("Because")],
+            losses.map { [$0.entity, $0.property ?? "", number($0), $0.because] })
     }
 
     /// The losses in one line, as in `Loses: Book.authorName, 4 values`.
@@ -70,14 +70,14 @@ struct TransformedTable {
         .list(transformed) { ["entity": $0.entity, "property": $0.property, "values": $0.values] }
     }
 
-    /// One line, as in `Computed anew: Book.price (20 values).`; none without any.
-    var lines: [String] {
-        if transformed.isEmpty { return [] }
+    /// As in `Computed anew: Book.price (20 values).`; nil without any.
+    var sentence: String? {
+        if transformed.isEmpty { return nil }
         let named = transformed.prefix(Self.most).map { one in
             "\(one.entity).\(one.property) (\(one.values.map { $0.counting("value") } ?? "? values"))"
         }
         let more = transformed.count > Self.most ? " and \(transformed.count - Self.most) more" : ""
-        return ["", "Computed anew: \(named.joined(separator: ", "))\(more)."]
+        return "Computed anew: \(named.joined(separator: ", "))\(more)."
     }
 }
 

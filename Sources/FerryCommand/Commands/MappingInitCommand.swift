@@ -29,7 +29,7 @@ struct MappingInitCommand: Command {
             .flag("--swift", "With --extends: create a Swift package in the folder named by --output."),
             .value(
                 "--ferry", "PATH|URL",
-                "With --swift: the Ferry package to depend on. Default: the one that this program was built from."
+                "With --swift: the Ferry package to depend on, its folder or the URL of its repository."
             ),
             .repeated(
                 "--unique", "ENTITY=ATTRIBUTES",
@@ -48,8 +48,8 @@ struct MappingInitCommand: Command {
         try check()
         if let extended = arguments.value("--extends") {
             let files = try StandInFiles(extended, models: arguments.values("--models"), output: output)
-            if arguments.has("--swift") {
-                try files.writePackage(ferry: arguments.value("--ferry"), on: console)
+            if arguments.has("--swift"), let ferry = arguments.value("--ferry") {
+                try files.writePackage(ferry: ferry, on: console)
             } else {
                 let file = files.file()
                 try show(file.rendering, file.open, file.notes, on: console)
@@ -119,8 +119,9 @@ struct MappingInitCommand: Command {
         if arguments.value("--ferry") != nil, !isPackage {
             throw arguments.wrong("--ferry has no effect without --swift.")
         }
-        if isPackage, !isExtending || output == nil {
-            throw arguments.wrong("--swift creates a package for a mapping model.", "Give --extends and --output.")
+        if isPackage, !isExtending || output == nil || arguments.value("--ferry") == nil {
+            throw arguments.wrong(
+                "--swift creates a package for a mapping model.", "Give --extends, --output and --ferry.")
         }
         if isPackage, let named = models.first(where: { ModelWord.split($0).name != nil }) {
             throw arguments.wrong("--swift takes no name for a store's version: \(named).", "Give the store alone.")
@@ -214,13 +215,11 @@ struct StandInFiles {
     }
 
     /// Writes a package with the policies' hooks.
-    func writePackage(ferry: String?, on console: Console) throws(FerryError) {
+    func writePackage(ferry: String, on console: Console) throws(FerryError) {
         func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(output)/Package.swift") }
-        // With ?? the error would lose its type.
-        let dependency = if let ferry { ferry } else { try FerryDependency.packageOfThisProgram() }
         let package = PolicyPackage(
             name: FileLayer.name(of: URL(filePath: output).standardizedFileURL.path), mapping: mapping,
-            standIn: standIn, ferry: try FerryDependency(dependency, from: fromPackage),
+            standIn: standIn, ferry: try FerryDependency(ferry, from: fromPackage),
             mappingModel: fromPackage(path), models: models.map(fromPackage),
             sourceModel: fromPackage(source.path), target: destination.qualifiedName)
         let files = FileLayer()

@@ -38,7 +38,6 @@ struct MigrateCommand: PolicyCommand {
             SnapshotOptions.formOrNone,
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
             .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
-            PlanRendering.verbose,
             .flag(
                 "--rehearse",
                 "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
@@ -221,16 +220,15 @@ struct StoreMigration {
         of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
         _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
     ) throws -> MigrationRendering {
-        let isVerbose = arguments.has(PlanRendering.verbose.name)
         guard isRehearsal else {
             return MigrationRendering(
-                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent), isVerbose: isVerbose)
+                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
         }
         let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
         guard let report = rehearsal.migration else {
             throw FerryError(.internalError, "The rehearsal ended without a report.")
         }
-        return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
+        return MigrationRendering(report: report, rehearsal: rehearsal)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {

@@ -3,23 +3,21 @@ internal import FerryBase
 package import Foundation
 
 package struct MigrationRendering: CommandReport {
-    let report: MigrationReport
+    let run: MigrationReport
     /// The measurements of a rehearsal; nil for a migration.
     var rehearsal: RehearsalReport?
-    /// Whether steps that are alike are printed one by one.
-    let isVerbose: Bool
     var details = RunDetails()
 
     package init(
-        report: MigrationReport, rehearsal: RehearsalReport? = nil, isVerbose: Bool = false,
+        report: MigrationReport, rehearsal: RehearsalReport? = nil,
         details: RunDetails = RunDetails()
     ) {
-        (self.report, self.rehearsal, self.isVerbose, self.details) = (report, rehearsal, isVerbose, details)
+        (run, self.rehearsal, self.details) = (report, rehearsal, details)
     }
 
-    var isRehearsed: Bool { rehearsal != nil && report.outcome != .upToDate }
+    var isRehearsed: Bool { rehearsal != nil && run.outcome != .upToDate }
     /// The outcome in one word.
-    var outcome: String { isRehearsed ? "rehearsed" : report.outcome.rawValue }
+    var outcome: String { isRehearsed ? "rehearsed" : run.outcome.rawValue }
 
     package var extras: JSON { details.json }
 
@@ -28,21 +26,21 @@ package struct MigrationRendering: CommandReport {
             ["peakDiskBytes": $0.peakDiskBytes, "longestUnitSeconds": $0.longestUnit.inSeconds]
         }
         let migrated: JSON = [
-            "outcome": outcome, "from": report.from, "to": report.to,
-            "mode": report.mode.rawValue, "store": report.store.filePath,
-            "entityMappings": JSON.list(report.entityMappings) {
+            "outcome": outcome, "from": run.from, "to": run.to,
+            "mode": run.mode.rawValue, "store": run.store.filePath,
+            "entityMappings": JSON.list(run.entityMappings) {
                 [
                     "name": $0.name, "source": $0.source, "destination": $0.destination,
                     "executor": $0.executor.rawValue, "read": $0.read, "created": $0.created, "written": $0.written,
                     "dropped": $0.dropped, "merged": $0.merged, "step": $0.step, "estimated": $0.isEstimated == true,
                 ]
             },
-            "unmapped": JSON.list(report.unmapped) { ["entity": $0.entity, "rows": $0.rows, "step": $0.step] },
-            "healed": JSON.list(report.healed) {
+            "unmapped": JSON.list(run.unmapped) { ["entity": $0.entity, "rows": $0.rows, "step": $0.step] },
+            "healed": JSON.list(run.healed) {
                 ["kind": $0.kind.rawValue, "entity": $0.entity, "rows": $0.rows, "step": $0.step]
             },
-            "chunks": report.chunks.count, "resumed": report.resumed, "wallSeconds": report.wallTime.inSeconds,
-            "phases": JSON.list(report.phases) {
+            "chunks": run.chunks.count, "resumed": run.resumed, "wallSeconds": run.wallTime.inSeconds,
+            "phases": JSON.list(run.phases) {
                 [
                     "name": $0.phase.rawValue, "seconds": $0.time.inSeconds, "rows": $0.rows,
                     "rowsPerSecond": $0.rowsPerSecond, "bytes": $0.bytes, "bytesPerSecond": $0.bytesPerSecond,
@@ -50,37 +48,37 @@ package struct MigrationRendering: CommandReport {
                     "peakResidentBytes": $0.peakResidentBytes,
                 ]
             },
-            "peakResidentBytes": report.peakResidentBytes, "snapshot": report.snapshot?.filePath,
-            "verification": MigrationRendering.json(report.verification), "chain": report.chain,
-            "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
-            "kept": JSON.list(report.kept) {
+            "peakResidentBytes": run.peakResidentBytes, "snapshot": run.snapshot?.filePath,
+            "verification": MigrationRendering.json(run.verification), "chain": run.chain,
+            "warnings": run.warnings.map(\.message), "warningDetails": WarningDetails.json(run.warnings),
+            "kept": JSON.list(run.kept) {
                 ["kind": $0.kind.rawValue, "entity": $0.entity, "property": $0.property, "rows": $0.rows]
             },
-            "leftovers": JSON.list(report.leftovers) {
+            "leftovers": JSON.list(run.leftovers) {
                 ["kind": $0.kind.rawValue, "name": $0.name, "rows": $0.rows, "kept": $0.isKept]
             },
-            "droppedObjects": report.droppedObjects, "losses": LossTable(losses: report.losses).json,
-            "transformed": TransformedTable(transformed: report.transformed ?? []).json,
+            "droppedObjects": run.droppedObjects, "losses": LossTable(losses: run.losses).json,
+            "transformed": TransformedTable(transformed: run.transformed ?? []).json,
             "chunkSeconds": [
-                "p50": report.chunks.median?.inSeconds, "p90": report.chunks.percentile90?.inSeconds,
-                "longest": report.chunks.longest?.inSeconds,
+                "p50": run.chunks.median?.inSeconds, "p90": run.chunks.percentile90?.inSeconds,
+                "longest": run.chunks.longest?.inSeconds,
             ] as JSON,
-            "bytesRead": report.bytesRead, "bytesWritten": report.bytesWritten,
+            "bytesRead": run.bytesRead, "bytesWritten": run.bytesWritten,
             "externalFiles": [
-                "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
+                "removed": run.externalFiles.removed, "unreferenced": run.externalFiles.unreferenced,
             ] as JSON,
-            "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [],
-            "earlierSeconds": report.earlierTime.inSeconds,
-            "estimates": report.estimates.map {
+            "layoutStore": run.layoutStore?.filePath, "repaired": run.repaired ?? [],
+            "earlierSeconds": run.earlierTime.inSeconds,
+            "estimates": run.estimates.map {
                 [
                     "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,
                     "diskBytes": $0.peakDiskBytes, "secondsAfterTenth": $0.wallTimeAfterTenth?.inSeconds,
                 ] as JSON
             },
-            "took": report.longestUnit.map { longest in
+            "took": run.longestUnit.map { longest in
                 [
-                    "seconds": report.wallTime.inSeconds, "longestUnitSeconds": longest.inSeconds,
-                    "diskBytes": report.peakDiskBytes,
+                    "seconds": run.wallTime.inSeconds, "longestUnitSeconds": longest.inSeconds,
+                    "diskBytes": run.peakDiskBytes,
                 ] as JSON
             },
         ]
@@ -105,102 +103,127 @@ package struct MigrationRendering: CommandReport {
         }
     }
 
-    package func text(width: Int) -> [String] {
-        if report.outcome == .upToDate {
-            guard let repaired = report.repaired, !repaired.isEmpty else {
-                return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
+    package var report: Report {
+        let store = run.store.filePath
+        if run.outcome == .upToDate {
+            guard let repaired = run.repaired, !repaired.isEmpty else {
+                return Report(
+                    Self.title, .good, "\(store) already has version \(run.to): there is nothing to do.")
             }
-            return [
-                Emphasis.good.mark("Repaired \(report.store.filePath), which has version \(report.to)."),
-                "Made          " + repaired.joined(separator: ", "),
-            ]
+            return Report(
+                Self.title, .good, "Repaired \(store), which has version \(run.to).",
+                [.facts(margin: 14, [("Made", repaired.joined(separator: ", "))])])
         }
-        if report.outcome == .copied, rehearsal == nil {
-            let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
-            return [
-                "\(report.store.filePath) is a copy of the store, which already has version \(report.to); \(check)."
-            ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0.message })
+        let warnings = Report.Part.titled("Warnings", LossTable(losses: run.losses).others(run.warnings))
+        if run.outcome == .copied, rehearsal == nil {
+            let check = run.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
+            return Report(
+                Self.title, .good,
+                "\(store) is a copy of the store, which already has version \(run.to); \(check).", warnings)
         }
         let verdict =
-            "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "
-            + ChainText.of(report.chain, isWhole: isVerbose) + (report.resumed ? " (resumed)" : "")
+            "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(store): "
+            + ChainText.of(run.chain, isWhole: false) + (run.resumed ? " (resumed)" : "")
             + (rehearsal == nil ? "" : "; nothing was changed")
-        var lines = [Emphasis.good.mark(verdict), ""]
-        lines += counts(width: width)
-        for unmapped in report.unmapped {
-            lines.append(
-                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no entity mapping reads them"
-            )
+        var parts: [Report.Part] = [.space] + objects + [.list(readings)] + Report.Part.losses(run.losses)
+        if let transformed = TransformedTable(transformed: run.transformed ?? []).sentence {
+            parts += [.space, .paragraph(transformed)]
         }
-        for healed in report.healed {
-            lines.append(
-                "  step \(healed.step): \(healed.kind.rawValue) healed in \(healed.rows.grouped) of \(healed.entity)"
-            )
+        parts += [.list(remarks), .space, .facts(margin: 14, facts)]
+        if !run.verification.differences.isEmpty {
+            parts += [.heading("Differences"), .differences(run.verification.differences)]
         }
-        if !report.losses.isEmpty {
-            lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: report.losses).lines(width: width)
+        parts += warnings + details.parts { $0.label(inRehearsal: isRehearsed) }
+        return Report(Self.title, run.losses.isEmpty ? .good : .caution, verdict, parts)
+    }
+
+    static let title = "Migration report"
+
+    private var facts: [(label: String, value: String?)] {
+        [
+            ("Chunks", chunks), ("Time", times),
+            (
+                "Bytes",
+                run.bytesRead.flatMap { read in
+                    run.bytesWritten.map { "\(Quantity.sizeText(read)) read, \(Quantity.sizeText($0)) written" }
+                }
+            ),
+            ("Peak memory", run.peakResidentBytes.map { Quantity.sizeText($0) }),
+            ("Peak disk", rehearsal.map { "\(Quantity.sizeText($0.peakDiskBytes)) next to the store" }),
+            ("Longest unit", rehearsal.map { "\(Quantity.durationText($0.longestUnit)) between two commits" }),
+            ("Repaired", run.repaired.flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") }),
+            ("Layout", run.layoutStore.map { "like \($0.filePath)" }),
+            ("Snapshot", run.snapshot?.filePath ?? "none"), ("Verification", Self.words(run.verification)),
+        ]
+    }
+
+    private var readings: [String] {
+        run.unmapped.map {
+            "step \($0.step): \($0.rows.grouped) of \($0.entity): no entity mapping reads them"
         }
-        lines += TransformedTable(transformed: report.transformed ?? []).lines
-        lines += remarks
-        lines += ["", "Chunks        " + chunks, "Time          " + times]
-        if let read = report.bytesRead, let written = report.bytesWritten {
-            lines.append("Bytes         \(Quantity.sizeText(read)) read, \(Quantity.sizeText(written)) written")
-        }
-        if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
-        if let rehearsal {
-            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) next to the store")
-            lines.append(
-                "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
-        }
-        if let repaired = report.repaired, !repaired.isEmpty {
-            lines.append("Repaired      " + repaired.joined(separator: ", "))
-        }
-        if let store = report.layoutStore { lines.append("Layout        like \(store.filePath)") }
-        lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
-        lines.append("Verification  " + verification)
-        let warnings = LossTable(losses: report.losses).others(report.warnings)
-        if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
-        return lines
+            + run.healed.map {
+                "step \($0.step): \($0.kind.rawValue) healed in \($0.rows.grouped) of \($0.entity)"
+            }
     }
 
     /// The lines about damaged rows, objects of earlier versions, dropped objects and unreferenced files.
     private var remarks: [String] {
-        var lines = report.kept.map { kept in
+        var lines = run.kept.map { kept in
             let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
-            return "  \(kept.kind.rawValue) kept in \(kept.rows.grouped) of \(place)"
+            return "\(kept.kind.rawValue) kept in \(kept.rows.grouped) of \(place)"
         }
         for (words, isKept) in [("left behind", false), ("still there", true)] {
-            let names = report.leftovers.filter { $0.isKept == isKept }.map { leftover in
+            let names = run.leftovers.filter { $0.isKept == isKept }.map { leftover in
                 leftover.rows.map { "\(leftover.name) (\($0.grouped))" } ?? leftover.name
             }
             if names.isEmpty { continue }
             let more = names.count > 12 ? " and \(names.count - 12) more" : ""
-            lines.append("  of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
+            lines.append("of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
         }
-        if !report.droppedObjects.isEmpty {
-            lines.append("  dropped as requested: " + report.droppedObjects.joined(separator: ", "))
+        if !run.droppedObjects.isEmpty {
+            lines.append("dropped as requested: " + run.droppedObjects.joined(separator: ", "))
         }
-        if report.externalFiles.unreferenced > 0 {
+        if run.externalFiles.unreferenced > 0 {
             lines.append(
-                "  \(report.externalFiles.unreferenced.counting("external file")) that no value refers to, kept")
+                "\(run.externalFiles.unreferenced.counting("external file")) that no value refers to, kept")
         }
         return lines
     }
 
-    private func counts(width: Int) -> [String] {
-        let steps = Dictionary(grouping: report.entityMappings, by: \.step).inOrder { $0.key < $1.key }
-            .map { (number: $0.key, rows: $0.value.map(Self.cells)) }
-        let runs = LikeRuns.of(steps) { !isVerbose && $0.rows == $1.rows && $0.number + 1 == $1.number }
+    /// The entity mappings in one table, and a drawing for each step in which objects split or merge.
+    private var objects: [Report.Part] {
+        let steps = Dictionary(grouping: run.entityMappings, by: \.step).inOrder { $0.key < $1.key }
+            .map { (number: $0.key, mappings: $0.value, rows: $0.value.map(Self.cells)) }
+        if steps.isEmpty { return [] }
+        let runs = LikeRuns.of(steps) { $0.rows == $1.rows && $0.number + 1 == $1.number }
         let rows = runs.flatMap { run -> [[String]] in
             guard let first = run.first, let last = run.last else { return [] }
             let numbers = run.count > 1 ? "\(first.number)–\(last.number)" : "\(first.number)"
             return first.rows.map { [numbers] + $0 }
         }
-        if rows.isEmpty { return [] }
+        let drawings = runs.compactMap(\.first).compactMap { step in
+            FlowDrawing(
+                title: "Objects of step \(step.number), from entity to entity", flows: step.mappings.flatMap(flows)
+            ).markup
+        }
         let columns: [TableColumn] = [.number("Step"), .text("Entity mapping"), .text("From"), .text("To")]
-        return TextTable(
-            columns + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number), rows
-        ).lines(width: width)
+        return [
+            .table(columns + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number), rows),
+            .onPage(nil, drawings),
+        ]
+    }
+
+    private func flows(_ mapping: MigrationReport.EntityMappingReport) -> [FlowDrawing.Flow] {
+        let (isEstimated, name) = (mapping.isEstimated == true, mapping.name)
+        return [
+            FlowDrawing.Flow(
+                source: mapping.source, destination: mapping.destination, count: mapping.written,
+                isEstimated: isEstimated, mapping: name),
+            FlowDrawing.Flow(source: mapping.source, count: mapping.dropped, isEstimated: isEstimated, mapping: name),
+            FlowDrawing.Flow(
+                source: mapping.source, count: mapping.merged, isEstimated: isEstimated, mapping: name,
+                end: "merged"),
+        ]
     }
 
     /// The cells of an entity mapping without its step.
@@ -211,22 +234,22 @@ package struct MigrationRendering: CommandReport {
     }
 
     private var chunks: String {
-        var text = Int64(report.chunks.count).grouped
-        if let median = report.chunks.median, let tail = report.chunks.percentile90 {
+        var text = Int64(run.chunks.count).grouped
+        if let median = run.chunks.median, let tail = run.chunks.percentile90 {
             text += ", p50 \(Quantity.durationText(median)), p90 \(Quantity.durationText(tail))"
         }
-        if let longest = report.chunks.longest {
+        if let longest = run.chunks.longest {
             text += ", longest \(Quantity.durationText(longest))"
         }
         return text
     }
 
     private var times: String {
-        let phases = report.phases.map {
+        let phases = run.phases.map {
             "\($0.phase.label(inRehearsal: rehearsal != nil)) \(Quantity.durationText($0.time))" + speed($0)
         }
-        let earlier = report.earlierTime
-        return Quantity.durationText(report.wallTime)
+        let earlier = run.earlierTime
+        return Quantity.durationText(run.wallTime)
             + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
@@ -239,8 +262,7 @@ package struct MigrationRendering: CommandReport {
         return rate.map { " (\($0))" } ?? ""
     }
 
-    private var verification: String {
-        let summary = report.verification
+    static func words(_ summary: VerificationSummary) -> String {
         if summary.isBeforeCommit {
             return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
         }
@@ -269,7 +291,28 @@ package struct MigrationFailure: CommandReport {
 
     package var extras: JSON { details.json }
 
-    package func text(width: Int) -> [String] { error.lines }
+    package var report: Report {
+        let (kind, verdict): (Report.Verdict, String) =
+            switch error.code.consequence {
+            case .refused, .usage: (.bad, "Refused before anything changed. \(error.message)")
+            case .failed, .differs: (.bad, "Failed; the store is unchanged. \(error.message)")
+            case .resumable: (.caution, "Stopped; run the same command to continue. \(error.message)")
+            }
+        var parts: [Report.Part] = [
+            .remedy(error.wordedRemedy),
+            .facts(
+                margin: 14,
+                [
+                    ("Store", store.filePath), ("Reason", error.code.name), ("From", plan?.chain.first),
+                    ("To", plan?.chain.last), ("How", plan?.steps.first?.mode.words),
+                    ("Verification", summary.map { MigrationRendering.words($0) }),
+                ]),
+        ]
+        if refusals.count > 1 { parts += Report.Part.refusals(refusals) }
+        if let found = summary?.differences, !found.isEmpty { parts += [.heading("Differences"), .differences(found)] }
+        parts += details.parts { $0.label(inRehearsal: false) }
+        return Report(MigrationRendering.title, kind, verdict, parts)
+    }
 
     func show(on console: Console) {
         console.note(error)

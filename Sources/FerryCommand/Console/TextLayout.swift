@@ -15,9 +15,9 @@ struct TextTable {
     /// Characters; in less room each row is printed cell by cell, below each other.
     private static let narrowest = 8
 
-    private let columns: [TableColumn]
+    let columns: [TableColumn]
     /// The rows; the header is the first row.
-    private let rows: [[String]]
+    let rows: [[String]]
 
     init(_ columns: [TableColumn], _ rows: [[String]]) {
         precondition(rows.allSatisfy { $0.count == columns.count }, "a row has as many cells as the header")

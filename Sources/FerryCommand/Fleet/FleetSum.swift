@@ -188,8 +188,17 @@ package struct FleetSum: CommandReport, Sendable {
         ]
     }
 
-    package func text(width: Int) -> [String] {
-        var lines = ["\(reports.counting("report")) read."]
+    package var report: Report {
+        func stores(_ words: [String]) -> Int64 { words.compactMap { outcomes[$0]?.stores }.clampedSum }
+        let (failed, refused, stopped) = (stores(["failed"]), stores(["refused"]), stores(["resumable"]))
+        let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
+        let words = [(failed, "failed"), (refused, "refused"), (stopped, "stopped")].filter { $0.0 > 0 }
+            .map { "\($0.grouped) \($1)" }
+        let kind: Report.Verdict =
+            failed + refused + unreadable > 0 ? .bad : stopped + broken.stores > 0 ? .caution : .good
+        let verdict = (["\(done.grouped) of \(reports.counting("store")) done"] + words).joined(separator: ", ") + "."
+        let numbers = ["Stores", "Objects", "Time", "Resumed"].map(TableColumn.number)
+        var parts: [Report.Part] = [.space, .facts(margin: 13, facts)]
         if !outcomes.isEmpty {
             let rows = sorted.map { outcome, tally in
                 [
@@ -197,114 +206,42 @@ package struct FleetSum: CommandReport, Sendable {
                     Quantity.durationText(seconds: tally.seconds), tally.resumed.grouped,
                 ]
             }
-            let numbers = ["Stores", "Rows", "Time", "Resumed"].map(TableColumn.number)
-            lines += [""] + TextTable([.text("Outcome")] + numbers, rows).lines(width: width)
+            parts += [.heading("Outcomes"), .table([.text("Outcome")] + numbers, rows)]
         }
         if !reasons.isEmpty {
             let rows = sortedReasons.map { outcome, code, tally in
                 [Self.words[outcome] ?? outcome, code, tally.stores.grouped, tally.examples.first ?? ""]
             }
-            lines += [""] + TextTable(Self.reasonColumns, rows).lines(width: width)
+            parts += [.heading("Reasons"), .table(Self.reasonColumns, rows)]
         }
         if !losses.isEmpty {
             let rows = sortedLosses.map { name, loss in
                 [name, loss.stores.grouped, loss.number.grouped, loss.examples.first ?? ""]
             }
-            lines += [""] + TextTable(Self.lossColumns, rows).lines(width: width)
+            parts += [.heading("Losses"), .table(Self.lossColumns, rows)]
         }
-        if broken.stores > 0 {
-            lines += [
-                "",
-                "\(broken.stores.counting("file")) with an incomplete report, as a killed process leaves it: "
-                    + broken.examples.joined(separator: ", "),
+        if slowest.count > 1 {
+            let rows = slowest.map {
+                [$0.store, Quantity.durationText(seconds: $0.seconds), $0.rows.grouped]
+            }
+            parts += [
+                .heading("Longest"), .table([.text("Store"), .number("Time"), .number("Objects")], rows),
             ]
         }
-        if unreadable > 0 {
-            let rest = unreadable - Int64(unreadableExamples.count)
-            lines += ["", "\(unreadable.counting("path")) could not be read:"]
-            lines += unreadableExamples.map { "  \($0.path): \($0.error.message)" }
-            if rest > 0 { lines.append("  and \(rest) more") }
-        }
-        return lines
+        parts += Report.Part.titled("Incomplete reports, as a killed process leaves them", broken.examples)
+        let rest = unreadable - Int64(unreadableExamples.count)
+        parts += Report.Part.titled(
+            "\(unreadable.counting("path")) could not be read",
+            unreadableExamples.map { "\($0.path): \($0.error.message)" } + (rest > 0 ? ["and \(rest) more"] : []))
+        return Report(Self.title, kind, verdict, parts)
     }
-}
 
-extension FleetSum {
-    package var page: Page {
-        var page = Page(Self.title, subject: nil)
-        func stores(_ words: [String]) -> Int64 { words.compactMap { outcomes[$0]?.stores }.clampedSum }
-        let (failed, refused, stopped) = (stores(["failed"]), stores(["refused"]), stores(["resumable"]))
-        let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
-        let words = [
-            "\(done.grouped) of \(reports.counting("store")) done",
-            failed > 0 ? "\(failed.grouped) failed" : nil,
-            refused > 0 ? "\(refused.grouped) refused" : nil,
-            stopped > 0 ? "\(stopped.grouped) stopped" : nil,
-            broken.stores > 0 ? "\(broken.stores.grouped) with an incomplete report" : nil,
-            unreadable > 0 ? "\(unreadable.counting("path")) not read" : nil,
-        ].compactMap { $0 }
-        let verdict: Page.Verdict =
-            failed + refused + unreadable > 0 ? .bad : stopped + broken.stores > 0 ? .caution : .good
-        page.verdict(verdict, words.joined(separator: ", ") + ".")
-        page.facts([
-            ("Objects", outcomes.values.map(\.rows).clampedSum.grouped),
+    private var facts: [(label: String, value: String?)] {
+        [
+            ("Reports", reports.grouped), ("Objects", outcomes.values.map(\.rows).clampedSum.grouped),
             ("Total time", Quantity.durationText(seconds: outcomes.values.map(\.seconds).reduce(0, +))),
             ("Peak memory", peakResidentBytes.map { Quantity.sizeText($0) }),
-        ])
-        page.heading("Outcomes")
-        let most = Double(outcomes.values.map(\.stores).max() ?? 1)
-        page.table(
-            [.text("Outcome"), .text("Share of the most")]
-                + ["Stores", "Objects", "Time", "Resumed"].map(TableColumn.number),
-            sorted.map { outcome, tally in
-                [
-                    .text(Self.words[outcome] ?? outcome), Page.bar(Double(tally.stores) / most),
-                    .text(tally.stores.grouped), .text(tally.rows.grouped),
-                    .text(Quantity.durationText(seconds: tally.seconds)), .text(tally.resumed.grouped),
-                ]
-            })
-        addReasons(to: &page)
-        addLosses(to: &page)
-        addSlowest(to: &page)
-        page.list("Incomplete reports, as a killed process leaves them", broken.examples)
-        page.list("Could not be read", unreadableExamples.map(\.error.message))
-        return page
-    }
-
-    private func addReasons(to page: inout Page) {
-        guard !reasons.isEmpty else { return }
-        page.heading("Reasons")
-        page.table(
-            Self.reasonColumns,
-            sortedReasons.map { outcome, code, tally in
-                [
-                    Self.words[outcome] ?? outcome, code, tally.stores.grouped,
-                    tally.examples.joined(separator: ", "),
-                ]
-            })
-    }
-
-    private func addLosses(to page: inout Page) {
-        guard !losses.isEmpty else { return }
-        page.heading("Losses")
-        page.table(
-            Self.lossColumns,
-            sortedLosses.map { name, loss in
-                [name, loss.stores.grouped, loss.number.grouped, loss.examples.joined(separator: ", ")]
-            })
-    }
-
-    private func addSlowest(to page: inout Page) {
-        let most = slowest.map(\.seconds).max() ?? 0
-        guard most > 0 else { return }
-        page.heading("Took longest")
-        page.table(
-            [.text("Store"), .text("Time"), .number("Seconds"), .number("Objects")],
-            slowest.map {
-                [
-                    .name($0.store), Page.bar($0.seconds / most), .text(Quantity.decimal($0.seconds, places: 2)),
-                    .text($0.rows.grouped),
-                ]
-            })
+            ("Incomplete", broken.stores > 0 ? broken.stores.counting("file") : nil),
+        ]
     }
 }

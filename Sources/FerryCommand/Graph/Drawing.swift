@@ -7,13 +7,6 @@ package struct Rect: Sendable, Equatable {
 
     var right: Double { x + width }
     var bottom: Double { y + height }
-    var middle: Double { y + height / 2 }
-
-    /// A width for the longest name in any font.
-    static func width(of names: [String]) -> Double {
-        let longest = names.map { TextMetrics.width($0, size: Drawing.size) }.max() ?? 0
-        return min(340, max(120, (longest + 2 * Drawing.inset).rounded(.up)))
-    }
 }
 
 /// The elements of drawings, in pages and in files of their own.
@@ -23,15 +16,23 @@ enum Drawing {
     /// The room between a box and its text.
     static let inset = 12.0
 
-    /// A text that is cut in its middle to keep within a room in any common font, or to 200 characters.
+    /// A text that is cut to keep within a room in any common font, or to 200 characters.
     ///
-    /// A tooltip has the whole text.
+    /// A name is cut in its middle; the type behind it stays whole. A tooltip has the whole text.
     static func text(
         _ text: String, _ x: Double, _ y: Double, within room: Double? = nil, size: Double = Drawing.size,
         isBold: Bool = false, anchor: String? = nil, isSoft: Bool = false, style: String? = nil
     ) -> Markup {
+        let end = text.firstRange(of: ": ").map { String(text[$0.lowerBound...]) } ?? ""
+        let endWidth = TextMetrics.width(end, size: size, isBold: isBold)
         let shown =
-            room.map { TextMetrics.fitted(text, into: $0, size: size, isBold: isBold) } ?? shortened(text, to: 200)
+            room.map { room in
+                guard !end.isEmpty, endWidth < room / 2 else {
+                    return TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
+                }
+                let name = String(text.dropLast(end.count))
+                return TextMetrics.fitted(name, into: room - endWidth, size: size, isBold: isBold) + end
+            } ?? shortened(text, to: 200)
         // Without a textLength, which would stretch the letters of a narrow font.
         return .element(
             "text",
@@ -54,14 +55,6 @@ enum Drawing {
             ])
     }
 
-    /// A box with a name; a name that is too long is shortened, and a tooltip has the whole name.
-    static func box(_ place: Rect, _ name: String, style: String) -> [Markup] {
-        [
-            rect(place, style, corner: "5"),
-            text(name, place.x + inset, place.middle + 5, within: place.width - 2 * inset),
-        ]
-    }
-
     static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> Markup {
         .element("line", ["class": style, "x1": x1, "y1": y1, "x2": x2, "y2": y2])
     }
@@ -78,19 +71,13 @@ enum Drawing {
         points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
     }
 
-    /// A line of straight pieces with a small dot at its end.
-    static func route(_ points: [(x: Double, y: Double)]) -> [Markup] {
+    /// A line of straight pieces with a dot at its end.
+    static func route(_ points: [(x: Double, y: Double)], _ style: String) -> [Markup] {
         guard let last = points.last else { return [] }
         return [
-            polyline(points.map { ($0.x, $0.y) }, "curve"),
-            .element("circle", ["class": "arrow", "cx": last.x, "cy": last.y, "r": "2.5"]),
+            polyline(points.map { ($0.x, $0.y) }, style),
+            .element("circle", ["class": "end", "cx": last.x, "cy": last.y, "r": "3"]),
         ]
-    }
-
-    static func curve(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Markup {
-        let middle = (x1 + x2) / 2
-        let path = "\(move("M", x1, y1)) \(move("C", middle, y1, middle, y2, x2, y2))"
-        return .element("path", ["class": "curve", "d": path])
     }
 
     /// A command of a path: its letter and its coordinates.
@@ -98,36 +85,14 @@ enum Drawing {
         letter + places.map(\.inMarkup).joined(separator: " ")
     }
 
-    static func arrowDown(_ x: Double, _ y: Double) -> Markup {
-        polygon([(x, y), (x - 4, y - 8), (x + 4, y - 8)], "arrow")
-    }
-
-    /// An arrow whose tip is at the point and whose shaft is at its right or left.
-    static func arrow(_ x: Double, _ y: Double, isFromRight: Bool) -> Markup {
-        let end = x + (isFromRight ? 8 : -8)
-        return polygon([(x, y), (end, y - 4), (end, y + 4)], "arrow")
-    }
-
-    static func figure(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
+    /// A drawing in a page, as wide as the page allows.
+    static func figure(_ title: String, _ caption: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
         .element(
-            "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title], parts)
-    }
-
-    /// Parts that lead to an address, if there is one.
-    static func linked(_ parts: [Markup], to address: String?) -> [Markup] {
-        address.map { [.element("a", ["href": $0], parts)] } ?? parts
-    }
-
-    /// The drawing of a graph in a page, in its own size: a narrow page scrolls it.
-    static func graph(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
-        .element(
-            "div", ["class": "wide"],
+            "figure", [:],
             .element(
-                "svg",
-                [
-                    "class": "graph", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)", "width": width,
-                    "height": height, "role": "img", "aria-label": title,
-                ], parts))
+                "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title],
+                [.element("title", [:], title)] + parts),
+            .element("figcaption", [:], caption))
     }
 
     /// A drawing in a file of its own.
@@ -137,7 +102,7 @@ enum Drawing {
             [
                 "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
                 "width": width, "height": height, "role": "img",
-            ], [.style(style), .style(marks)] + parts)
+            ], [.style(style)] + parts)
         return GraphCommand.Form.svg.sign + "\n" + drawing.written
     }
 
@@ -149,18 +114,12 @@ enum Drawing {
         @media print { svg { --ink: #000000; --soft: #444444; --paper: #ffffff; --main: #0b62a8; --good: #116329;
           --bad: #a40e26; } }
         text { fill: var(--ink); unicode-bidi: isolate; } .soft { fill: var(--soft); font-size: 12px; }
-        """
-
-    /// The style of boxes and lines.
-    static let marks: StaticString = """
         rect { fill: var(--paper); stroke: var(--main); stroke-width: 1.5; }
-        rect.current { stroke-width: 3.5; } rect.mapping { stroke: var(--soft); rx: 14px; }
-        rect.added { stroke: var(--good); stroke-width: 2.5; } rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }
-        rect.renamed { stroke-width: 2.5; }
-        .way { stroke: var(--ink); stroke-width: 1.5; fill: none; } .arrow { fill: var(--ink); }
-        .noneway { stroke: var(--bad); stroke-width: 2; stroke-dasharray: 1 5; fill: none; stroke-linecap: round; }
-        .equalway { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
-        .curve { stroke: var(--soft); stroke-width: 1.2; fill: none; }
+        rect.current, rect.renamed { stroke-width: 3; } rect.added { stroke: var(--good); stroke-width: 2.5; }
+        rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }
+        polyline { stroke: var(--soft); stroke-width: 1.3; fill: none; } .end { fill: var(--ink); }
+        .way, .mapping { stroke: var(--ink); } .mapping { stroke-width: 2.2; } .equalway { stroke-dasharray: 6 4; }
+        .noneway { stroke: var(--bad); stroke-width: 2; stroke-dasharray: 1 5; stroke-linecap: round; }
         """
 }
 

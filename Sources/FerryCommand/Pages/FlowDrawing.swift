@@ -18,8 +18,6 @@ struct FlowDrawing {
 
     let title: String
     let flows: [Flow]
-    /// The rows of the table below, to which the names of entities lead.
-    var anchors = EntityAnchors(part: 1)
 
     /// Whether objects split, merge, are left out or are new: else the drawing would only repeat the table.
     private var branches: Bool {
@@ -45,7 +43,6 @@ struct FlowDrawing {
         let right = column(drawn.map { $0.destination ?? $0.end }, drawn)
         let height = max(left.height, right.height) + Self.top + 8
         var parts: [Markup] = [
-            .element("title", [:], title),
             Drawing.text("from", Self.leftBar + Self.bar, 12, anchor: "end", isSoft: true),
             Drawing.text("to", Self.rightBar, 12, isSoft: true),
         ]
@@ -58,9 +55,7 @@ struct FlowDrawing {
         let rest = flows.count(where: { $0.count ?? 1 > 0 }) - drawn.count
         let caption = rest > 0 ? "\(title); \(Int64(rest).counting("smaller flow")) more in the table" : title
         let ends = drawn.contains { $0.destination == nil } ? ". Dashed: left out or merged." : "."
-        return .element(
-            "figure", [:], Drawing.figure(title, width: Self.width, height: height, parts),
-            .element("figcaption", [:], caption + ends))
+        return Drawing.figure(title, caption + ends, width: Self.width, height: height, parts)
     }
 
     private struct Node {
@@ -133,37 +128,8 @@ struct FlowDrawing {
         let name = Drawing.text(node.name, labelX, middle - 2, within: room, size: 11, anchor: anchor)
         return [
             Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),
-            anchors.link(to: node.name, isSource: isLeft).map { .element("a", ["href": $0], name) } ?? name,
+            name,
             Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true),
         ]
     }
-}
-
-/// The anchors of the rows of one table of a page, which lists entity mappings.
-struct EntityAnchors {
-    /// Makes the anchors of several tables differ.
-    let part: Int
-    private var sources: [String: Int] = [:]
-    private var destinations: [String: Int] = [:]
-    private let count: Int
-
-    init(part: Int, rows: [(source: String?, destination: String?)] = []) {
-        (self.part, count) = (part, rows.count)
-        for (index, row) in rows.enumerated() {
-            if let source = row.source, sources[source] == nil { sources[source] = index }
-            if let destination = row.destination, destinations[destination] == nil {
-                destinations[destination] = index
-            }
-        }
-    }
-
-    /// The link to the first row of an entity; nil for one without a row.
-    func link(to entity: String, isSource: Bool) -> String? {
-        (isSource ? sources : destinations)[entity].map { "#" + anchor($0) }
-    }
-
-    /// The anchors of the table's rows; a name of an entity may hold any character, so they are numbered.
-    var ofRows: [String?] { (0..<count).map(anchor) }
-
-    private func anchor(_ row: Int) -> String { "row-\(part)-\(row + 1)" }
 }

@@ -68,7 +68,7 @@ struct ReportFile: Sendable {
         try check()
         let text =
             switch form {
-            case .html: report.page.text
+            case .html: report.report.page
             case .json: (report.json + report.extras).asResult
             }
         try FileLayer().replace(path, with: Array(text.utf8))

@@ -182,19 +182,4 @@ struct FerryDependency {
         }
         identity = last
     }
-
-    /// The folder of the package whose build folder holds this program.
-    static func packageOfThisProgram() throws(FerryError) -> String {
-        let files = FileLayer()
-        var folder = FileLayer.parent(of: try ChildProcess.ownPath())
-        while FileLayer.parent(of: folder) != folder {
-            if try files.exists("\(folder)/Package.swift"), try files.exists("\(folder)/Sources/FerryCommand") {
-                return folder
-            }
-            folder = FileLayer.parent(of: folder)
-        }
-        throw FerryError(
-            .usage, "This program is not in a build folder of Ferry's package.",
-            remedy: "Name the package to depend on with --ferry: its folder, or the URL of its repository.")
-    }
 }

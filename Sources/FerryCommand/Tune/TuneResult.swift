@@ -80,13 +80,21 @@ package struct TuneResult: CommandReport {
         ]
     }
 
-    package func text(width: Int) -> [String] {
-        if let note { return [note] }
-        return TextTable(Self.columns, runs.map(\.cells)).lines(width: width) + ["", advice]
+    package var report: Report {
+        let rows = sample.map { "the first \($0.grouped)" } ?? "all"
+        let parts: [Report.Part] = [
+            .space,
+            .table(
+                Self.columns, runs.map(\.cells),
+                best: recommended.flatMap { best in runs.firstIndex { $0.chunkRows == best } }),
+            .space, .facts(margin: 7, [("Store", store), ("Rows", "\(rows), copied once for each size")]),
+        ]
+        return Report(
+            Self.title, recommended == nil ? .caution : .good, note ?? advice, runs.isEmpty ? [] : parts)
     }
 
     private static let columns = [
-        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Repeated after a kill",
+        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Lost by a kill",
     ].map(TableColumn.number)
 
     private var advice: String {
@@ -95,52 +103,5 @@ package struct TuneResult: CommandReport {
             return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
         }
         return "Recommended: --chunk-size \(recommended), within \(bounds)."
-    }
-}
-
-// MARK: The page
-
-extension TuneResult {
-    package var page: Page {
-        var page = Page(Self.title, subject: store)
-        page.verdict(recommended == nil ? .caution : .good, note ?? advice)
-        guard !runs.isEmpty else { return page }
-        page.facts([
-            (
-                "Rows",
-                sample.map { "the first \($0.grouped), copied once for each size" } ?? "all, copied once for each size"
-            )
-        ])
-        page.heading("Measured")
-        page.table(
-            Self.columns, runs.map { $0.cells.map(Markup.name) },
-            best: recommended.flatMap { best in runs.firstIndex { $0.chunkRows == best } })
-        page.heading("Over the chunk sizes")
-        page.charts([
-            chart("Rows per second", up: "rows per second", runs.map(\.rowsPerSecond), in: .rows),
-            chart("Longest chunk", up: "time", runs.map(\.longestChunkSeconds), in: .seconds, limit: chunkSeconds),
-            chart(
-                "Peak memory", up: "bytes", runs.map { $0.peakResidentBytes.map { Double($0) } }, in: .bytes,
-                limit: Double(memoryLimit)),
-        ])
-        return page
-    }
-
-    /// A chart of one measure over the sizes, at even distances.
-    private func chart(
-        _ title: String, up: String, _ values: [Double?], in unit: LineChart.Unit, limit: Double? = nil
-    ) -> Markup {
-        let sizes = runs.map(\.chunkRows.grouped)
-        func place(_ index: Int) -> Double {
-            sizes.count > 1 ? 0.06 + 0.88 * Double(index) / Double(sizes.count - 1) : 0.5
-        }
-        // Every size has its point, but only seven labels have room.
-        let every = (sizes.count + 6) / 7
-        return LineChart(
-            title: title, across: "rows per chunk", up: up, unit: unit,
-            points: values.enumerated().map { (place($0.offset), $0.element) },
-            ticks: sizes.enumerated().filter { $0.offset % every == 0 }.map { (place($0.offset), $0.element) },
-            limit: limit, showsDots: true
-        ).markup
     }
 }

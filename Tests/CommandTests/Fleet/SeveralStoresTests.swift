@@ -111,9 +111,9 @@ struct SeveralStoresTests {
         #expect(sum.outcomes.map(\.outcome) == ["refused", "migrated"] && sum.outcomes.map(\.stores) == [1, 2])
         #expect(sum.reasons.map(\.code) == ["notFound"])
         let text = try app.run(["report", "all"]).output
-        #expect(text.contains("3 reports read.") && text.contains("2 files with an incomplete report"))
+        #expect(text.contains("Reports      3") && text.contains("Incomplete   2 files"))
         let page = try String(contentsOfFile: app.folder.file("fleet.html"), encoding: .utf8)
-        #expect(page.contains("2 of 3 stores done, 1 refused, 2 with an incomplete report."))
+        #expect(page.contains("2 of 3 stores done, 1 refused."))
         #expect(try app.run("report", "App.xcdatamodeld").exitCode == 2)
         #expect(try app.run("report", "nowhere").exitCode == 2)
     }
@@ -135,7 +135,7 @@ struct SeveralStoresTests {
         for name in ["all", "all/reports", "all/a"] { try files.setMode(0o755, of: app.folder.file(name)) }
         let text = try app.runUnprivileged(["report", "all"])
         #expect(text.exitCode == 1, "\(text)")
-        for part in ["2 reports read.", "2 paths could not be read:", "locked.json", "all/closed"] {
+        for part in ["Reports      2", "2 paths could not be read", "locked.json", "all/closed"] {
             #expect(text.output.contains(part), "\(part): \(text)")
         }
         let json = try app.runUnprivileged(["report", "all/a", "all/reports", "--json"])

@@ -94,7 +94,7 @@ struct MarkupTests {
 
     @Test("No name breaks the markup of any page", arguments: Kind.allCases)
     private func keepsNamesInPlace(kind: Kind) throws {
-        let text = try Self.report(kind).page.text
+        let text = try Self.report(kind).report.page
         #expect(text.contains("&lt;script&gt;"), "the name is shown")
         for word in ["<script", "<img", "\u{202E}", "\u{0}", "\u{2028}"] { #expect(!text.contains(word), "\(word)") }
         // The head has one title; the titles of drawings are tooltips with names.
@@ -113,7 +113,7 @@ struct MarkupTests {
         samples.begin(.verify, step: .min, at: -.infinity, memoryBytes: .min)
         samples.sample(at: .greatestFiniteMagnitude, memoryBytes: nil)
         for samples in [RunSamples(), samples] {
-            let page = MigrationRendering(report: report, details: RunDetails(samples: samples)).page.text
+            let page = MigrationRendering(report: report, details: RunDetails(samples: samples)).report.page
             #expect(page.hasSuffix("</html>\n") || page.hasSuffix("</html>\n\n"), "\(page.suffix(40))")
         }
     }

@@ -1,0 +1,274 @@
+package import Ferry
+internal import FerryBase
+
+package struct PlanRendering: CommandReport {
+    let plan: PlanReport
+    var details = PlanDetails()
+    /// Whether the statements are part of the object that is printed.
+    var printsStatements = false
+    /// Whether steps that are alike are printed one by one.
+    let isVerbose: Bool
+    /// The path of the `ferry.json` that was read, if any.
+    let config: String?
+
+    package init(_ plan: PlanReport, details: PlanDetails = PlanDetails()) {
+        (self.plan, self.details, isVerbose, config) = (plan, details, false, nil)
+    }
+
+    init(_ plan: PlanReport, _ arguments: Arguments) {
+        var plan = plan
+        plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath) }
+        (self.plan, isVerbose, config) = (plan, arguments.has(Self.verbose.name), arguments.configPath)
+    }
+
+    static let title = "Migration plan"
+    private static let columns: [TableColumn] = [
+        .number("Partition"), .text("Entity mapping"), .text("From"), .text("To"), .number("Rows"), .text("Executor"),
+        .text("Why"),
+    ]
+
+    static let verbose = Syntax.Option.flag(
+        "--verbose", "List every step and every entity mapping, even if many are alike.")
+
+    /// A plan with refusals is not an error, but it cannot run.
+    var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
+
+    package var json: JSON {
+        let longest = plan.longestUnit.map { unit -> JSON in
+            [
+                "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
+                "seconds": unit.seconds,
+            ]
+        }
+        let snapshot = plan.snapshot.map { snapshot -> JSON in
+            [
+                "clone": snapshot.isClone, "bytes": snapshot.bytes, "seconds": snapshot.seconds,
+                "mayBeCloned": snapshot.mayBeCloned,
+            ]
+        }
+        let printed: JSON = [
+            "store": plan.store.filePath, "chain": plan.chain, "steps": plan.stepsJSON, "rows": plan.rows,
+            "peakDiskBytes": JSON.object(
+                plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
+            "longestUnit": longest, "refusals": plan.refusals.map(\.json),
+            "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
+            "links": plan.linksJSON, "notScanned": plan.notScanned,
+            "notChecked": plan.notChecked, "notes": plan.notes,
+            "losses": LossTable(losses: plan.losses).json,
+            "transformed": TransformedTable(transformed: plan.transformed ?? []).json,
+            "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
+            "isOwnModel": plan.isOwnModel == true,
+            "snapshot": snapshot,
+        ]
+        return printsStatements ? printed + details.json : printed
+    }
+
+    package var extras: JSON { printsStatements ? [:] : details.json }
+
+    package var report: Report {
+        var parts: [Report.Part] = []
+        if let list = plan.notChecked, !list.isEmpty, plan.refusals.isEmpty {
+            parts.append(.paragraph("Not checked: \(list.joined(separator: "; "))."))
+        }
+        parts += [.space, .facts(margin: 9, facts)] + Report.Part.refusals(plan.refusals)
+        parts += Report.Part.losses(plan.losses)
+        if let transformed = TransformedTable(transformed: plan.transformed ?? []).sentence {
+            parts += [.space, .paragraph(transformed)]
+        }
+        if !plan.links.isEmpty { parts += Report.Part.titled("Why this chain", links + plan.notes) }
+        let areAlike = { (one: PlanReport.Step, next: PlanReport.Step) in !isVerbose && Self.areAlike(one, next) }
+        for run in LikeRuns.of(plan.steps, areAlike: areAlike) {
+            parts += run.count > 1 ? several(run) : step(plan.steps[run.startIndex], number: run.startIndex + 1)
+        }
+        if !showsReasons {
+            parts.append(.space)
+            parts += reasons.inOrder { $0.key < $1.key }.map { .paragraph("Executor \($0.key): \($0.value.joined()).") }
+        }
+        parts += Report.Part.titled("Warnings", LossTable(losses: plan.losses).others(plan.warnings))
+        parts += [.lineage(details.lineages ?? []), .statements(details.statements ?? [])]
+        return Report(Self.title, verdict.kind, verdict.text, parts)
+    }
+
+    private var facts: [(label: String, value: String?)] {
+        let (chain, target) = (plan.chain, plan.chain.first ?? "unknown")
+        var facts: [(label: String, value: String?)] = [
+            ("Store", plan.store.filePath), ("Config", config),
+            ("Version", plan.isUpToDate ? "\(target), which is the target: there is nothing to do." : nil),
+        ]
+        if !plan.isUpToDate, !chain.isEmpty {
+            facts += [("Chain", ChainText.of(chain, isWhole: isVerbose)), ("Rows", plan.rows.grouped)]
+        }
+        let scans = plan.refusals.isEmpty ? plan.notScanned ?? [] : []
+        facts += [
+            ("Model", plan.isOwnModel == true ? "of the store's version: the one in the store" : nil),
+            ("Layout", plan.layoutStore.map { "like \($0.filePath)" }),
+            ("Scans", scans.isEmpty ? nil : "only with --check: " + scans.joined(separator: "; ")),
+        ]
+        facts += plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { folder, bytes in
+            ("Disk", "at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        // What takes less than a second needs no line.
+        if let snapshot = plan.snapshot, snapshot.seconds >= 1 {
+            let time = Quantity.durationText(seconds: snapshot.seconds)
+            let clone = snapshot.mayBeCloned ? "; --snapshot clone takes neither on this volume" : ""
+            facts.append(("Snapshot", "about \(Quantity.sizeText(snapshot.bytes)) in \(time)\(clone)"))
+        }
+        if let time = plan.estimatedTime, time >= .seconds(1) {
+            facts.append(("Time", "about \(Quantity.durationText(time)) on this machine"))
+        }
+        if let unit = plan.longestUnit, unit.seconds >= 1 {
+            let kind = unit.kind == .joinTable ? "join table" : unit.kind.rawValue
+            let time = Quantity.durationText(seconds: unit.seconds)
+            facts.append(("Longest", "\(kind) \(unit.name) of step \(unit.step), about \(time), as one unit"))
+        }
+        return facts
+    }
+
+    private var links: [String] {
+        LikeRuns.of(plan.links) { !isVerbose && $0.reason == $1.reason && $0.to == $1.from }.map { run in
+            guard let first = run.first, let last = run.last, run.count > 1 else {
+                return run.map { "\($0.from) → \($0.to)  \($0.reason)" }.joined()
+            }
+            return "\(first.from) → … → \(last.to)  \(run.count) steps, each \(first.reason)"
+        }
+    }
+
+    /// Whether two steps differ only in their versions and rows.
+    static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
+        one.mappingModels == ["inferred"] && next.mappingModels == ["inferred"] && one.mode == next.mode
+            && one.reason == next.reason && one.versions.count == 2 && next.versions.count == 2
+    }
+
+    /// A run of inferred steps, told as one step.
+    private func several(_ run: ArraySlice<PlanReport.Step>) -> [Report.Part] {
+        guard let first = run.first, let last = run.last else { return [] }
+        var lines = ["\(first.mode.words.capitalizedFirst): \(first.reason.sentenceEnd)"]
+        let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
+        if let reason = reasons.first, reasons.count == 1 {
+            lines.append("Not one step, because \(reason.sentenceEnd)")
+        }
+        let most = run.map(\.scratchBytes).max() ?? 0
+        if first.mode == .copy, most > 0 {
+            lines.append("Each at most \(Quantity.sizeText(most)) next to the new store while it runs.")
+        }
+        let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
+        lines.append("\(Int64(mappings).counting("entity mapping")); --verbose lists them.")
+        let title =
+            "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
+            + "(\(run.count) inferred steps)"
+        return [.heading(title), .list(lines)]
+    }
+
+    private func step(_ step: PlanReport.Step, number: Int) -> [Report.Part] {
+        var lines = ["\(step.mode.words.capitalizedFirst): \(step.reason.sentenceEnd)"]
+        if let passed = passed(step) { lines.append(passed) }
+        if let reason = step.isApartBecause {
+            lines.append("Not combined with the previous step, because \(reason.sentenceEnd)")
+        }
+        if step.mode == .copy, step.scratchBytes > 0 {
+            lines.append("At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")
+        }
+        let flows = step.partitions.joined().map { mapping in
+            FlowDrawing.Flow(
+                source: entity(mapping.source), destination: entity(mapping.destination), count: mapping.rows,
+                isEstimated: mapping.isEstimated, mapping: mapping.name)
+        }
+        let drawing = FlowDrawing(title: "Objects of step \(number), from entity to entity", flows: flows)
+        return [
+            .heading("Step \(number)   \(step.from) → \(step.to)  (\(modeText(step)))"),
+            .list(lines + treatments(of: step)), .onPage(nil, [drawing.markup].compactMap { $0 }), table(of: step),
+        ]
+    }
+
+    /// The entity of one side of a mapping; a plan writes a dash, or nothing, for a side without an entity.
+    private func entity(_ name: String) -> String? { name.isEmpty || name == "–" ? nil : name }
+
+    /// One line for each treatment; tables that share a reason for filling share a line.
+    private func treatments(of step: PlanReport.Step) -> [String] {
+        guard let tables = step.tables, tables.contains(where: { $0.treatment != .filled }) else { return [] }
+        var lines: [String] = []
+        for (word, treatment) in [
+            ("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped),
+        ] {
+            let names = tables.filter { $0.treatment == treatment }.map(\.name)
+            if !names.isEmpty { lines.append("\(word): \(list(names))") }
+        }
+        let filled = tables.filter { $0.treatment == .filled && $0.reason != nil }
+        for (reason, tables) in filled.groups(by: { $0.reason ?? "" }) {
+            lines.append("Filled: \(list(tables.map(\.name))), because \(reason)")
+        }
+        return lines
+    }
+
+    private func list(_ names: [String]) -> String {
+        let most = isVerbose ? Int.max : 6
+        return names.prefix(most).joined(separator: ", ")
+            + (names.count > most ? " and \(names.count - most) more" : "")
+    }
+
+    /// The executors and their different reasons.
+    private var reasons: [String: Set<String>] {
+        let mappings = plan.steps.flatMap { $0.partitions.joined() }
+        return Dictionary(grouping: mappings, by: \.executor.rawValue).mapValues { Set($0.map(\.reason)) }
+    }
+
+    /// Whether each mapping shows its own reason; executors with one reason each take one line instead.
+    private var showsReasons: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
+
+    /// The result of the plan in one line.
+    private var verdict: (kind: Report.Verdict, text: String) {
+        if plan.isUpToDate { return (.good, "Nothing to do.") }
+        let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
+        if plan.refusals.isEmpty { return (plan.losses.isEmpty ? .good : .caution, "Runs. \(losses)") }
+        if plan.refusals.allSatisfy({ $0.code == .lossRefused }) {
+            return (.caution, "Runs once the losses are accepted. \(losses)")
+        }
+        let count = Int64(plan.refusals.count).counting("reason")
+        return (.bad, "Refused, for \(count)." + (plan.losses.isEmpty ? "" : " \(losses)"))
+    }
+
+    private func modeText(_ step: PlanReport.Step) -> String {
+        if step.mode == .refused { return "refused" }
+        if step.mappingModels == ["inferred"] { return "inferred mapping" }
+        let names = step.mappingModels.joined(separator: ", ")
+        return "mapping model\(step.mappingModels.count == 1 ? "" : "s") \(names)"
+    }
+
+    /// The versions that a step passes without writing a store for them.
+    private func passed(_ step: PlanReport.Step) -> String? {
+        let versions = step.versions.dropFirst().dropLast()
+        guard !versions.isEmpty else { return nil }
+        let names =
+            versions.count > 4 ? "the \(versions.count) versions between them" : versions.joined(separator: ", ")
+        return "Includes \(names) in the same pass over the rows."
+    }
+
+    private func table(of step: PlanReport.Step) -> Report.Part {
+        let rows = step.partitions.enumerated().flatMap { index, partition in
+            partition.map { mapping in
+                [
+                    "\(index + 1)", mapping.name, mapping.source, mapping.destination,
+                    Quantity.rowsText(mapping.rows, isEstimated: mapping.isEstimated), mapping.executor.rawValue,
+                    mapping.reason,
+                ]
+            }
+        }
+        if rows.isEmpty { return .list([]) }
+        let shown = showsReasons ? Self.columns.count : Self.columns.count - 1
+        return .table(Array(Self.columns.prefix(shown)), rows.map { Array($0.prefix(shown)) })
+    }
+}
+
+extension PlanReport.Step.Mode {
+    var words: String {
+        switch self {
+        case .inPlace: "in place"
+        case .copy: "copied"
+        case .nothing, .refused: rawValue
+        }
+    }
+}
+
+extension String {
+    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

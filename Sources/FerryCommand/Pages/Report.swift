@@ -1,0 +1,222 @@
+internal import Ferry
+internal import FerryBase
+
+/// A report in parts, which a terminal prints and a page shows.
+package struct Report: Sendable {
+    enum Verdict: String, Sendable {
+        case good, caution, bad
+
+        /// The sign of the verdict on a page, since not everybody sees the colour.
+        var sign: String {
+            switch self {
+            case .good: "✓"
+            case .caution: "!"
+            case .bad: "✗"
+            }
+        }
+
+        fileprivate var emphasis: Emphasis {
+            switch self {
+            case .good: .good
+            case .caution: .caution
+            case .bad: .bad
+            }
+        }
+    }
+
+    enum Part: Sendable {
+        /// Labels with their values, if there are values; a terminal's values begin after `margin` characters.
+        case facts(margin: Int, [(label: String, value: String?)])
+        case heading(String)
+        case paragraph(String)
+        /// Sentences of one kind, below each other.
+        case list([String])
+        /// One of the rows may be the best.
+        case table([TableColumn], [[String]], best: Int? = nil)
+        /// Sentences, and commands to paste.
+        case remedy(String)
+        /// An empty line on a terminal.
+        case space
+        /// What only a page has room for, below a heading if it has one.
+        case onPage(String?, [Markup])
+    }
+
+    let title: String
+    let verdict: (kind: Verdict, text: String)
+    var parts: [Part]
+
+    init(_ title: String, _ kind: Verdict, _ verdict: String, _ parts: [Part] = []) {
+        (self.title, self.verdict, self.parts) = (title, (kind, verdict), parts)
+    }
+
+    // MARK: The terminal
+
+    package func text(width: Int) -> [String] {
+        [verdict.kind.emphasis.mark(verdict.text)] + parts.flatMap { lines($0, width: width) }
+    }
+
+    private func lines(_ part: Part, width: Int) -> [String] {
+        switch part {
+        case .facts(let margin, let facts):
+            facts.compactMap { label, value in
+                value.map { label + String(repeating: " ", count: max(1, margin - label.count)) + $0 }
+            }
+        case .heading(let text): ["", Emphasis.heading.mark(text)]
+        case .paragraph(let text): [text]
+        case .list(let texts): texts.map { "  " + $0 }
+        case .table(let columns, let rows, _): Self.filled(columns, rows).lines(width: width)
+        case .remedy(let text):
+            text.split(separator: "\n").map {
+                $0.hasPrefix("ferry ") ? Emphasis.command.mark("      " + $0) : "    " + $0
+            }
+        case .space: [""]
+        case .onPage: []
+        }
+    }
+
+    /// The table without columns of nothing or of zeros.
+    private static func filled(_ columns: [TableColumn], _ rows: [[String]]) -> TextTable {
+        let shown = columns.indices.filter { column in rows.contains { !["", "0"].contains($0[column]) } }
+        return TextTable(shown.map { columns[$0] }, rows.map { row in shown.map { row[$0] } })
+    }
+
+    // MARK: The page
+
+    /// A page with fewer headings is short enough without a table of contents.
+    private static let leastListed = 4
+    /// Characters; a narrow page shows a command's line of this length.
+    private static let commandWidth = 48
+
+    package var page: String {
+        var body = [
+            Markup.element(
+                "p", ["class": "verdict \(verdict.kind.rawValue)", "role": "status"],
+                "\(verdict.kind.sign) \(verdict.text)")
+        ]
+        var headings: [String] = []
+        for part in parts {
+            let markup = Self.markup(part)
+            let title: String? =
+                switch part {
+                case .heading(let text): text
+                case .onPage(let text, _): markup.isEmpty ? nil : text
+                default: nil
+                }
+            if let title {
+                headings.append(title)
+                body.append(.element("h2", ["id": "part-\(headings.count)"], title))
+            }
+            body += markup
+        }
+        if headings.count >= Self.leastListed {
+            let entries = headings.enumerated().map { index, text in
+                Markup.element("li", [:], .element("a", ["href": "#part-\(index + 1)"], text))
+            }
+            body.insert(.element("nav", ["aria-label": "Contents"], .element("ol", [:], entries)), at: 1)
+        }
+        return Page.text(title, body)
+    }
+
+    private static func markup(_ part: Part) -> [Markup] {
+        switch part {
+        case .facts(_, let facts):
+            let known = facts.flatMap { label, value -> [Markup] in
+                value.map { [.element("dt", [:], label), .element("dd", [:], .name($0))] } ?? []
+            }
+            return known.isEmpty ? [] : [.element("dl", [:], known)]
+        case .paragraph(let text): return [.element("p", [:], keepingOptions(text))]
+        case .list(let texts):
+            return texts.isEmpty ? [] : [.element("ul", [:], texts.map { .element("li", [:], keepingOptions($0)) })]
+        case .table(let columns, let rows, let best): return table(columns, rows, best: best)
+        case .remedy(let text):
+            return text.split(separator: "\n").map { line in
+                let words = String(line.drop { $0 == " " })
+                guard words.hasPrefix("ferry ") else { return .element("p", [:], keepingOptions(words)) }
+                return .element(
+                    "pre", [:], TextWrap.command(words, width: commandWidth).joined(separator: "\n"))
+            }
+        case .onPage(_, let markup): return markup
+        case .heading, .space: return []
+        }
+    }
+
+    /// On a narrow page each row is a card, in which each cell has its column's title beside it.
+    fileprivate static func table(_ columns: [TableColumn], _ rows: [[String]], best: Int?) -> [Markup] {
+        if rows.isEmpty { return [] }
+        func style(_ column: TableColumn) -> String? { column.isNumber ? "number" : nil }
+        let table = filled(columns, rows)
+        let header = table.columns.map { Markup.element("th", ["class": style($0), "scope": "col"], $0.title) }
+        let body = table.rows.dropFirst().enumerated().map { index, cells in
+            Markup.element(
+                "tr", ["class": index == best ? "best" : nil],
+                zip(table.columns, cells).map {
+                    .element("td", ["class": style($0), "data-title": $0.title], .name($1))
+                })
+        }
+        return [.element("table", [:], [.element("tr", ["class": "head"], header)] + body)]
+    }
+
+    /// A text whose options (`--to`) no line break divides between their hyphens.
+    private static func keepingOptions(_ text: String) -> [Markup] {
+        text.split(separator: " ", omittingEmptySubsequences: false).enumerated().map { index, word in
+            let space = index > 0 ? " " : ""
+            guard word.hasPrefix("--") else { return .text(space + word) }
+            return .element("span", ["class": "option"], space + word)
+        }
+    }
+}
+
+extension Report.Part {
+    /// A heading and a list, if there are sentences.
+    static func titled(_ title: String, _ texts: [String]) -> [Report.Part] {
+        texts.isEmpty ? [] : [.heading(title), .list(texts)]
+    }
+
+    static func losses(_ losses: [Loss]) -> [Report.Part] {
+        losses.isEmpty ? [] : [.heading("Lost"), LossTable(losses: losses).part]
+    }
+
+    static func refusals(_ refusals: [FerryError]) -> [Report.Part] {
+        if refusals.isEmpty { return [] }
+        return [.heading("This cannot run:")]
+            + refusals.flatMap { [.list([$0.message]), .remedy($0.wordedRemedy)] as [Report.Part] }
+    }
+
+    static func differences(_ found: [VerificationSummary.Difference]) -> Report.Part {
+        .table(
+            [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
+            found.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
+    }
+
+    /// The way of each property that does not keep its name and entity through the chain.
+    static func lineage(_ lineages: [PropertyLineage]) -> Report.Part {
+        let rows = lineages.map { lineage in
+            let stops = lineage.stops.map { stop in
+                let names = stop.properties
+                let what =
+                    stop.isByPolicy
+                    ? "decided by a migration policy" : names.isEmpty ? "lost" : names.joined(separator: ", ")
+                return "\(what) (\(stop.version))"
+            }
+            return [lineage.property, stops.joined(separator: " → ")]
+        }
+        return .onPage(
+            "Where each property goes", Report.table([.text("Property"), .text("Then")], rows, best: nil))
+    }
+
+    /// The statements of a step's operations, folded under their reasons.
+    static func statements(_ steps: [PlannedStatements]) -> Report.Part {
+        let folded = steps.flatMap { step in
+            step.groups.filter { !$0.statements.isEmpty }.map { group in
+                let title = [
+                    steps.count > 1 ? "step \(step.step)" : nil, group.phase?.rawValue, group.reason ?? "tables",
+                ].compactMap { $0 }.joined(separator: ": ")
+                let count = Int64(group.statements.count).counting("statement")
+                return Markup.element(
+                    "details", [:], .element("summary", [:], "\(title) (\(count))"),
+                    .element("pre", [:], group.statements.map { $0.sql + ";" }.joined(separator: "\n")))
+            }
+        }
+        return .onPage("Statements", folded)
+    }
+}
