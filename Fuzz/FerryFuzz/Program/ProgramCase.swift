@@ -127,7 +127,7 @@ struct ProgramCases {
             commands: [
                 .init(words: ["inspect", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld"]),
                 .init(words: ["inspect", "{}/Store.sqlite"]),
-                .init(words: ["hashes", "{}/M.xcdatamodeld", "{}/I.xcdatamodeld"]),
+                .init(words: ["inspect", "{}/M.xcdatamodeld"]),
                 .init(words: ["diff", "{}/M.xcdatamodeld/V1.xcdatamodel", "{}/M.xcdatamodeld/V2.xcdatamodel"]),
                 .init(words: [
                     "plan", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json",
