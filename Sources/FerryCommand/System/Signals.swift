@@ -40,7 +40,8 @@ struct InterruptWatch {
                 .interrupted, "The migration was interrupted and can be resumed.",
                 remedy: "Run the same command again to continue, or with --restart to start over."))
         console.note(
-            "\nStopping after the current unit of work. Press Ctrl-C again to stop at once. Both can be resumed.")
+            "\nStopping after the current unit of work. Press Ctrl-C again to stop at once; a migration can be resumed either way."
+        )
         while sigwait(&set, &signal) != 0 {}
         _exit(ExitCode.resumable.rawValue)
     }
