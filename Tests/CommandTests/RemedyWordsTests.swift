@@ -16,6 +16,12 @@ struct RemedyWordsTests {
         #expect(FerryCommand.table.contains { $0.options.contains { $0.name == option } }, "\(option)")
     }
 
+    @Test("The executor, which has no option, is set in the environment")
+    func wordsExecutor() {
+        let remedy: Remedy = "Copy every row with \(setting: .executor, .choice("row"))."
+        #expect(remedy.commandLine == "Copy every row with FERRY_EXECUTOR=row in the environment.")
+    }
+
     @Test("Every setting is a property of a configuration, or a parameter of a migrator, a verifier or a generator")
     func namesProperties() {
         let properties = Set(Mirror(reflecting: Configuration()).children.compactMap(\.label))

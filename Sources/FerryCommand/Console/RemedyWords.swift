@@ -24,6 +24,9 @@ enum RemedyWords {
 
     /// The option with its value; the option alone if it has no value on the command line.
     static func words(_ setting: Setting) -> String {
+        if setting.name == .executor, case .choice(let word) = setting.value {
+            return "FERRY_EXECUTOR=\(word) in the environment"
+        }
         // A setting without an option keeps the library's name.
         guard let option = options[setting.name] else { return "\(setting)" }
         switch setting.value {
