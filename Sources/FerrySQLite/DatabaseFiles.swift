@@ -48,9 +48,6 @@ package struct DatabaseHeader: Sendable, Hashable {
     package var changeCounter: UInt32
     /// The number of pages; valid only if ``changeCounter`` equals ``versionValidFor``.
     package var pageCount: UInt32
-    /// Not zero with `auto_vacuum`.
-    package var largestRootPage: UInt32
-    package var incrementalVacuum: Bool
     package var versionValidFor: UInt32
 
     /// Reads the header; nil if the bytes do not start an SQLite database.
@@ -64,8 +61,6 @@ package struct DatabaseHeader: Sendable, Hashable {
         usesWriteAheadLog = bytes[18] == 2
         changeCounter = number(24)
         pageCount = number(28)
-        largestRootPage = number(52)
-        incrementalVacuum = number(64) != 0
         versionValidFor = number(92)
     }
 

@@ -85,7 +85,9 @@ extension SnapshotStore {
         if let problem = try load(snapshot.name).problem { throw problem }
         let found: String?
         do {
-            found = try onPages(of: snapshot) { try $0.damagedPages(stop: stop).first }
+            found = try onPages(of: snapshot) { connection in
+                try connection.abandoning(on: stop) { try connection.damagedPages().first }
+            }
         } catch let error as DatabaseError where error.isCorrupt || error.isNotADatabase {
             found = error.message
         }

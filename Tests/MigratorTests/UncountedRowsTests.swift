@@ -5,8 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows of a large store that Ferry counts and checks while it checks the store's pages.
-@Suite("Rows that the page check counts")
+/// Rows of a large store that Ferry counts and checks in one scan.
+@Suite("Rows that one scan counts")
 struct UncountedRowsTests {
     private static let rows: Int64 = 21_000
 
@@ -45,13 +45,13 @@ struct UncountedRowsTests {
         }
     }
 
-    @Test("are not counted by a statement, and the report has all of them", arguments: ["App 2", "App 3"])
+    @Test("are counted by one statement, and the report has all of them", arguments: ["App 2", "App 3"])
     func counted(target: String) throws {
         let large = try Large()
         let (report, statements) = try large.migrate(to: target)
         #expect(report.mode == .inPlace)
         let counting = statements.filter { $0.contains("count(*)") && $0.contains("ZBOOK") }
-        #expect(counting == [])
+        #expect(counting.count == 1, "\(counting)")
         // Preflight's, and the verification's before COMMIT.
         #expect(statements.filter { $0.contains("quick_check") }.count == 2)
         let book = try #require(report.entityMappings.first)

@@ -24,10 +24,9 @@ struct StoreDamageTests {
     func sound() throws {
         let store = try soundStore()
         #expect(try StoreDamage.scan(store.layout, on: store.connection) == [])
-        try store.execute("BEGIN")
-        let walk = try #require(try PageWalk(of: store.layout, on: store.connection))
-        #expect(walk.isSound && walk.wholeRanges["ZBOOK"] == 1...2)
-        #expect(try StoreDamage.scan(store.layout, on: store.connection, walk: walk) == [])
+        let inspection = try StoreInspection(of: store.layout, on: store.connection)
+        #expect(inspection.soundTables.contains("ZBOOK"))
+        #expect(try StoreDamage.scan(store.layout, on: store.connection, inspection: inspection) == [])
     }
 
     @Test(
@@ -61,11 +60,9 @@ struct StoreDamageTests {
     func kinds(_ sql: String, _ kind: DamageKind, _ entity: String, _ property: String?, _ rows: Int64) throws {
         let store = try soundStore()
         try store.execute(sql)
-        try store.execute("BEGIN")
-        let walk = try #require(try PageWalk(of: store.layout, on: store.connection))
-        // A walk's findings replace a second check, and do not change the result.
-        for walk in [nil, walk] {
-            var found = try StoreDamage.scan(store.layout, on: store.connection, walk: walk)
+        // Known counts save look-ups, and do not change the result.
+        for inspection in [nil, try StoreInspection(of: store.layout, on: store.connection)] {
+            var found = try StoreDamage.scan(store.layout, on: store.connection, inspection: inspection)
             // A mandatory relationship that is empty is told beside what emptied it.
             if kind != .missingValue { found.removeAll { $0.kind == .missingValue } }
             #expect(found.map(\.kind) == [kind])

@@ -51,8 +51,8 @@ struct LaterStepsPreflight {
 
     private func checks(of index: Int, _ rows: [String: Int64]) -> RowChecks {
         RowChecks(
-            connection: connection, layout: layout, rows: rows, step: plan.steps[index],
-            named: NamedStep(index, of: plan), walk: planned.walk)
+            scans: planned.scans, layout: layout, rows: rows, step: plan.steps[index],
+            named: NamedStep(index, of: plan))
     }
 
     /// The triggers that the first step carries over unchanged and a later step cannot lay out.
@@ -139,7 +139,7 @@ struct LaterStepsPreflight {
         let model = step.resolved.destination.model
         let named = checks.named
         let values = UnfitValues(
-            connection: connection, layout: layout, step: step, named: named, longestValue: longestValue, now: now)
+            scans: planned.scans, layout: layout, step: step, named: named, longestValue: longestValue, now: now)
         var refusals: [FerryError] = []
         for mapping in step.resolved.entityMappings where mapping.policy == nil && mapping.unique.isEmpty {
             // What was mandatory before, the earlier steps have required.

@@ -16,7 +16,8 @@ struct LossCounter {
     let layout: StoreLayout
     /// The number of rows of exactly each entity, if known.
     let rows: [String: Int64]
-    var walk: PageWalk?
+    /// The scans of tables whose rows are all counted.
+    var scans: TableScans?
     /// The time for filters that ask for it, which is that of the run.
     let now: Double
 
@@ -38,6 +39,15 @@ struct LossCounter {
         /// Whether any row has a value; links beyond the first of each object, and orders, are counted.
         case presence
         case all
+    }
+
+    /// Says what will be counted by scans, so that each table is read once.
+    func ask(for losses: [ChainLoss], _ properties: [StoredProperty]) {
+        let asked = losses.map { ($0.property, $0.entities) } + properties.map { ($0.property, [$0.entity]) }
+        for (property, entities) in asked {
+            guard let place = place(of: property, in: entities), let column = place.column else { continue }
+            for place in scanned(place) { scans?.ask(forRowsWithoutAny: [column], in: place) }
+        }
     }
 
     /// The losses that some row has, or may have, with their counts.
@@ -106,7 +116,7 @@ struct LossCounter {
             let count = try number("SELECT count(*) FROM (\(orders))", place)
             return loss.pass == 1 || count == 0 ? .exactly(count) : .atMost(count)
         }
-        if let counted = countedByWalk(place) { return .exactly(counted) }
+        if let counted = try countedByScan(place, of: loss.entities) { return .exactly(counted) }
         // The rows of entities do not bound the links that other tables hold.
         let isElsewhere = place.key != nil && place.ownColumn == nil
         if isSmall(loss, effort) || (isElsewhere && effort != .little) {
@@ -133,17 +143,18 @@ struct LossCounter {
 
     private func reads(_ loss: ChainLoss, _ effort: Effort) -> Bool { effort == .presence || isSmall(loss, effort) }
 
-    /// Rows with a value in the column, or all rows of the entities; nil if the walk did not count them.
-    private func countedByWalk(_ place: Place) -> Int64? {
-        guard let table = place.ownTable, let tally = walk?.tallies[table] else { return nil }
-        var count: Int64 = 0
-        for number in place.numbers.compactMap(\.integer) {
-            count += tally.rows[number] ?? 0
-            guard let column = place.column else { continue }
-            guard let empty = tally.empty(column, of: number) else { return nil }
-            count -= empty
-        }
-        return count
+    /// Rows with a value in the column, or all rows of the entities; nil if they are not scanned.
+    private func countedByScan(_ place: Place, of entities: [String]) throws -> Int64? {
+        guard let scans, let table = place.ownTable, scans.include(table) else { return nil }
+        let all = entities.reduce(0) { $0 + (rows[$1] ?? 0) }
+        guard let column = place.column else { return all }
+        return try scanned(place).reduce(all) { try $0 - scans.rows(withoutAny: [column], in: $1) }
+    }
+
+    /// The places of the entities' own rows in a scanned table.
+    private func scanned(_ place: Place) -> [TableScans.Place] {
+        guard let table = place.ownTable, scans?.include(table) == true else { return [] }
+        return place.numbers.compactMap(\.integer).map { (table, $0) }
     }
 
     // MARK: Losses of some objects

@@ -10,8 +10,7 @@ internal import FerryStore
 extension Preflight {
     mutating func findDamage() throws {
         findings.damage = try StoreDamage.scan(
-            layout, on: connection, missingValues: false, soundTables: planned.inspection.soundTables,
-            walk: planned.walk, in: planned.checkedTables)
+            layout, on: connection, missingValues: false, inspection: planned.inspection, in: planned.checkedTables)
         for damage in findings.damage {
             switch damage.kind {
             // A copy heals these kinds, and the run counts the rows that it carries.

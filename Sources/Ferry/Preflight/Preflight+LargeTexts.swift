@@ -9,42 +9,39 @@ internal import FerryStore
 
 /// Texts that a copy would refuse, because they need more memory than the limit allows.
 extension Preflight {
-    /// Looks at the longest row of each table, which the walk over the pages has found; reads no value.
-    ///
-    /// Other rows that need too much are refused when the copy comes to them.
+    /// Looks for the longest texts in tables that have a row as long, which the sizes of rows tell.
     mutating func findLargeTexts() throws {
-        guard !isInPlace, let walk = planned.walk else { return }
+        guard !isInPlace else { return }
         let options = EngineOptions(limitsOf: configuration)
         let most = options.wholeValueBytes + options.valueBytes
-        try findLargeElements(options, walk)
+        try findLargeElements(options)
         for table in layout.tables.values.inOrder(by: { $0.name < $1.name }) {
-            guard let longest = walk.longestRows[table.name], longest.bytes > most else { continue }
-            let (number, sizes) = try texts(in: table, row: longest.key)
+            guard try planned.scans.longestRow(of: table.name, above: most) != nil else { continue }
             for mapping in step.resolved.entityMappings
-            where mapping.readsEveryObject && layout.table(of: mapping.source)?.name == table.name
-                && layout.number(of: mapping.source) == number
-            {
+            where mapping.readsEveryObject && layout.table(of: mapping.source)?.name == table.name {
                 let names = mapping.attributes.compactMap { $0.expression?.sourceKey }
                 let columns = names.compactMap { layout.column(of: $0, in: mapping.source)?.name }
-                let copied = columns.reduce(0) { $0 + sizes[$1, default: 0] }
-                guard copied > most else { continue }
+                guard let longest = try longestTexts(in: columns, of: mapping.source, table.name, most: most),
+                    longest.bytes > most
+                else { continue }
                 refusals.append(
                     FerryError(
                         valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
-                        memoryLimit: configuration.memoryLimit, needed: 2 * copied, cause: nil))
+                        memoryLimit: configuration.memoryLimit, needed: 2 * longest.bytes, cause: nil))
                 break
             }
         }
     }
 
     /// Looks for JSON elements of `forEach` that are too long: each is in memory several times, as text and as value.
-    private mutating func findLargeElements(_ options: EngineOptions, _ walk: PageWalk) throws {
+    private mutating func findLargeElements(_ options: EngineOptions) throws {
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
         let most = options.valueBytes
         for mapping in step.resolved.entityMappings {
             guard case .json(let value, let key)? = mapping.iteration?.elements,
                 let column = value.sourceKey.flatMap({ layout.column(of: $0, in: mapping.source)?.name }),
-                let table = layout.table(of: mapping.source)?.name, walk.longestRows[table]?.bytes ?? 0 > most
+                let table = layout.table(of: mapping.source)?.name,
+                try planned.scans.longestRow(of: table, above: most) != nil
             else { continue }
             var last = Int64.min
             while let row = try search.firstKey(of: mapping.source, after: last, above: most) {
@@ -74,20 +71,48 @@ extension Preflight {
         }
     }
 
-    /// The number of a row's entity, and the bytes of the row's texts by column.
-    private func texts(in table: EntityTable, row: Int64) throws -> (number: Int64?, sizes: [String: Int]) {
-        let columns = table.columns.map(\.name)
-        let types = ["Z_ENT"] + columns.map { "typeof(\(Connection.quoted($0)))" }
-        let found =
-            try connection.rows(
-                "SELECT \(types.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_PK = ?",
-                [.integer(row)]
-            ).first ?? []
-        var sizes: [String: Int] = [:]
-        for (column, type) in zip(columns, found.dropFirst()) where type.text == "text" {
-            sizes[column] = try BlobHandle(column, of: table.name, row: row, schema: "main", on: connection).count
+    /// The object of exactly an entity with the longest texts in some columns together; nil if it has no objects.
+    ///
+    /// Reads texts up to `most` bytes, and of longer ones only the size.
+    private func longestTexts(
+        in columns: [String], of entity: String, _ table: String, most: Int
+    ) throws -> (key: Int64, bytes: Int)? {
+        guard !columns.isEmpty, let number = layout.number(of: entity) else { return nil }
+        let sizes = columns.map(Connection.quoted).map {
+            "CASE typeof(\($0)) WHEN 'text' THEN length(CAST(\($0) AS BLOB)) ELSE 0 END"
         }
-        return (found.first?.integer, sizes)
+        let rows = "FROM \(Connection.quoted(table)) WHERE Z_PK > ?1 AND +Z_ENT = ?2"
+        var longest: (key: Int64, bytes: Int)?
+        var last: Int64? = .min
+        func take(_ key: Int64, _ bytes: Int) {
+            last = key
+            if bytes > longest?.bytes ?? -1 { longest = (key, bytes) }
+        }
+        while let after = last {
+            do {
+                try connection.with(.length, most) {
+                    let texts = try connection.prepare(
+                        "SELECT Z_PK, \(sizes.joined(separator: " + ")) \(rows) ORDER BY Z_PK")
+                    try texts.bind([.integer(after), .integer(number)])
+                    while try texts.step() { take(texts.integer(0), Int(texts.integer(1))) }
+                }
+                last = nil
+            } catch let error as DatabaseError where error.isTooBig {
+                let next = try connection.integer(
+                    "SELECT min(Z_PK) \(rows)", [.integer(last ?? after), .integer(number)])
+                guard let next else { throw error }
+                take(next, try bytesOfTexts(in: columns, of: table, row: next))
+            }
+        }
+        return longest
+    }
+
+    private func bytesOfTexts(in columns: [String], of table: String, row: Int64) throws -> Int {
+        try columns.reduce(0) { sum, column in
+            let type = "SELECT typeof(\(Connection.quoted(column))) FROM \(Connection.quoted(table)) WHERE Z_PK = ?"
+            guard try connection.value(type, [.integer(row)])?.text == "text" else { return sum }
+            return try sum + BlobHandle(column, of: table, row: row, schema: "main", on: connection).count
+        }
     }
 }
 

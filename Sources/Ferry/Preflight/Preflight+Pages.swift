@@ -7,7 +7,7 @@ internal import Foundation
 extension Preflight {
     /// - Returns: Whether the rows can be read.
     mutating func findDamagedPages() throws -> Bool {
-        let found = try damagedPages ?? connection.damagedPages(after: planned.walk)
+        let found = try damagedPages ?? connection.damagedPages(only: planned.checkedTables)
         guard let first = found.first else { return true }
         let what =
             "The file \(store.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"
@@ -65,35 +65,24 @@ struct PageCheck: Codable {
 }
 
 extension MigrationRun {
-    /// Walks over the store's pages and counts rows for plan and preflight, unless an earlier call checked the pages.
+    /// The damage in the store's pages, found now or by an earlier call; makes the run folder to keep a slow result.
     ///
-    /// With `tables`, only their pages are read.
-    func walkPages(
-        of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?, only tables: Set<String>? = nil
-    ) throws -> PageWalk? {
+    /// With `tables`, only their pages are read. A stop request interrupts the check.
+    func checkPages(
+        _ store: OpenedStore, only tables: Set<String>? = nil, _ folder: inout RunFolder?
+    ) throws -> [String] {
         let now = try store.sourceGuard.fingerprint()
-        if let folder, try PageCheck.read(in: folder, of: now, files: files) != nil { return nil }
-        // A short walk needs no progress event, least of all before a refusal.
+        if let known = try folder.flatMap({ try PageCheck.read(in: $0, of: now, files: files) }) { return known.found }
+        // A short check needs no progress event, least of all before a refusal.
         if try store.contentBytes() > configuration.thresholds.smallStoreBytes {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
         }
         let time = Clock.nanoseconds()
-        defer { walkSeconds = Clock.seconds(since: time) }
-        return try PageWalk(of: layout, on: store.sourceGuard.connection, only: tables, stop: stop)
-    }
-
-    /// The damage in the store's pages, found now or by an earlier call; makes the run folder to keep a slow result.
-    func checkPages(
-        _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
-    ) throws -> [String] {
-        let now = try store.sourceGuard.fingerprint()
-        if let known = try folder.flatMap({ try PageCheck.read(in: $0, of: now, files: files) }) { return known.found }
-        if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
-        let time = Clock.nanoseconds()
-        let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
-        // A later call may need the pages that a partial walk has not read.
-        let seconds = walkSeconds + Clock.seconds(since: time)
-        guard walk?.isPartial != true, seconds >= configuration.thresholds.leastMarkedSeconds else { return found }
+        let found = try store.sourceGuard.connection.damagedPages(only: tables)
+        // A later call may need the pages of other tables.
+        guard tables == nil, Clock.seconds(since: time) >= configuration.thresholds.leastMarkedSeconds else {
+            return found
+        }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
         try PageCheck(store: now, found: found).save(in: place, files: files)

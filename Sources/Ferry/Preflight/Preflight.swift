@@ -45,13 +45,15 @@ struct Preflight {
     mutating func check() throws {
         try FerryError.beforeRun(on: store.path) {
             if planned.writesRows, try !findDamagedPages() { return }
-            let checks = RowChecks(
-                connection: connection, layout: layout, rows: planned.rows, step: step, named: named,
-                walk: planned.walk)
+            let checks = rowChecks(planned.rows)
+            // The first answer about a table answers all that was asked.
+            checks.askForRows()
+            askForEmptyValues()
+            for link in mandatoryLinks(checks) { planned.scans.ask(forRowsWithoutAny: [link.column], in: link.place) }
             let values = try checks.valuesWithoutSource()
             refusals += values.refusals
             findings.warnings += values.warnings
-            try findEmptyMandatoryValues(checks)
+            try findEmptyMandatoryValues()
             try findUnfitValues()
             try findLargeTexts()
             refusals += try checks.missingInPassedVersions()
@@ -68,8 +70,7 @@ struct Preflight {
     /// The refusals that models, mapping models and counts of rows tell; reads no values.
     func refusalsOfCounts() throws -> [FerryError] {
         try FerryError.beforeRun(on: store.path) {
-            let checks = RowChecks(
-                connection: connection, layout: layout, rows: planned.rows, step: step, named: named)
+            let checks = rowChecks(planned.rows)
             let needing = Set(step.needsRowCheck.map(\.source) + step.needsEmptySource.map(\.source))
             // An estimate may count rows of an entity that has none.
             let present = try needing.filter { entity in
@@ -79,11 +80,13 @@ struct Preflight {
                     [.integer(place.number)])
                 return first == 1
             }
-            let known = RowChecks(
-                connection: connection, layout: layout, rows: planned.rows.filter { present.contains($0.key) },
-                step: step, named: named)
+            let known = rowChecks(planned.rows.filter { present.contains($0.key) })
             return try known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
         }
+    }
+
+    func rowChecks(_ rows: [String: Int64]) -> RowChecks {
+        RowChecks(scans: planned.scans, layout: layout, rows: rows, step: step, named: named)
     }
 
     mutating func warn(_ code: FerryWarning.Code, _ message: String, about subject: FerryWarning.Subject) {
@@ -111,93 +114,41 @@ struct Preflight {
         findings.kept.append(.init(kind: kind, entity: entity, property: property, rows: rows))
     }
 
-    /// Finds mandatory destination attributes whose source attribute is NULL in some row.
-    private mutating func findEmptyMandatoryValues(_ checks: RowChecks) throws {
-        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
-            guard let place = checks.rows(of: mapping.source) else { continue }
-            let asked = step.resolved.mandatoryValues(of: mapping).filter {
-                planned.checks(place.table) || $0.wasOptional
-            }
-            let values = asked.compactMap { value in
-                layout.column(of: value.source, in: mapping.source).map { (value: value, column: $0.name) }
-            }
-            guard !values.isEmpty else { continue }
-            let damaged = values.indices.filter { !values[$0].value.wasOptional }
-            let counts = try checks.emptyRows(values.map(\.column), damaged, in: place)
-            for (value, count) in zip(values, counts) where count > 0 {
-                let key = value.value.wasOptional ? try checks.firstRow(without: value.column, in: place) : nil
-                treat(value.value, of: mapping, rows: count, key: key)
-            }
-            guard let count = counts.last, count > 0, configuration.damaged == .drop else { continue }
-            // A run in place counts the rows that it deletes.
-            if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
-            let missing = zip(values, counts).filter { !$0.0.value.wasOptional && $0.1 > 0 }.map(\.0.value.source)
-            noteLoss(mapping.source, rows: count, because: "no value of \(missing.joined(separator: " or "))")
-        }
-    }
+    /// A to-one relationship that is mandatory in the newer version, and the column of the one that it takes over.
+    private typealias Link = (
+        mapping: ResolvedEntityMapping, source: Relationship, destination: String, column: String,
+        place: TableScans.Place
+    )
 
-    mutating func treat(
-        _ value: ResolvedStep.MandatoryValue, of mapping: ResolvedEntityMapping, rows: Int64, key: Int64?
-    ) {
-        guard !value.wasOptional else {
-            let place = FerryError.Place(
-                entityMapping: mapping.name, entity: mapping.destination, property: value.destination)
-            refusals.append(
-                named.emptyValue(
-                    "\(mapping.source).\(value.source)", of: "\(mapping.destination).\(value.destination)", rows: rows,
-                    key: key, place))
-            return
-        }
-        let source = "\(mapping.source).\(value.source)"
-        let destination = "\(mapping.destination).\(value.destination)"
-        let subject = FerryWarning.Subject(
-            entity: mapping.source, property: value.source, entityMapping: mapping.name)
-        let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
-        switch configuration.damaged {
-        case .keep:
-            noteKept(.missingValue, mapping.source, value.source, rows: rows)
-            warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
-        case .drop:
-            warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)
-        case .refuse:
-            refusals.append(
-                FerryError(
-                    .damagedSource, "\(damage), and \(destination) takes its value from it.",
-                    remedy: """
-                        Repair these rows with the app, give \(destination) an expression that covers this case, or continue \
-                        with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop")).
-                        """,
-                    place: .init(
-                        entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
-        }
-    }
-
-    /// Warns of mandatory to-one relationships empty in some row: Core Data refuses them at the next save only.
-    private mutating func findEmptyMandatoryRelationships(_ checks: RowChecks) throws {
-        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
-            guard let place = checks.rows(of: mapping.source) else { continue }
-            for value in mapping.relationships {
+    private func mandatoryLinks(_ checks: RowChecks) -> [Link] {
+        step.resolved.entityMappings.filter(\.readsEveryObject).flatMap { mapping -> [Link] in
+            guard let place = checks.rows(of: mapping.source) else { return [] }
+            return mapping.relationships.compactMap { value in
                 guard let name = value.sourceRelationship,
                     let source = layout.model.relationship(name, of: mapping.source),
                     let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
                     !destination.isOptional, !destination.isTransient,
                     case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
-                else { continue }
-                let count = try EmptyValues.rows(without: column, in: place, on: connection)
-                guard count > 0 else { continue }
-                let finding = "\(mapping.source).\(name) is empty in \(count.counting("row")), but "
-                if !source.isOptional {
-                    noteKept(.missingValue, mapping.source, name, rows: count)
-                }
-                warn(
-                    .emptyMandatoryRelationship,
-                    finding
-                        + (source.isOptional
-                            ? "\(mapping.destination).\(value.name) is mandatory"
-                            : "it is mandatory in the store's own version as well")
-                        + ": the app must set it before it saves these objects.",
-                    about: .init(entity: mapping.source, property: name, entityMapping: mapping.name))
+                else { return nil }
+                return (mapping, source, value.name, column, place)
             }
+        }
+    }
+
+    /// Warns of mandatory to-one relationships empty in some row: Core Data refuses them at the next save only.
+    private mutating func findEmptyMandatoryRelationships(_ checks: RowChecks) throws {
+        for (mapping, source, destination, column, place) in mandatoryLinks(checks) {
+            let count = try planned.scans.rows(withoutAny: [column], in: place)
+            guard count > 0 else { continue }
+            if !source.isOptional { noteKept(.missingValue, mapping.source, source.name, rows: count) }
+            warn(
+                .emptyMandatoryRelationship,
+                "\(mapping.source).\(source.name) is empty in \(count.counting("row")), but "
+                    + (source.isOptional
+                        ? "\(mapping.destination).\(destination) is mandatory"
+                        : "it is mandatory in the store's own version as well")
+                    + ": the app must set it before it saves these objects.",
+                about: .init(entity: mapping.source, property: source.name, entityMapping: mapping.name))
         }
     }
 }

@@ -9,23 +9,20 @@ internal import FerryStore
 
 /// The requirements of a step on the rows that it reads.
 struct RowChecks {
-    /// The store that the step reads, as `main`.
-    let connection: Connection
+    /// Of the store that the step reads, as `main`.
+    let scans: TableScans
     let layout: StoreLayout
     /// The counted rows of exactly each entity.
     let rows: [String: Int64]
     let step: StepPlan
     let named: NamedStep
-    var walk: PageWalk?
+
+    private var connection: Connection { scans.connection }
 
     /// Whether a step requires something of its rows that ``UnfitValues`` does not ask for.
     static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
-            || step.resolved.entityMappings.contains { mapping in
-                mapping.readsEveryObject
-                    && step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
-            }
     }
 
     /// Mandatory attributes that an entity mapping gives no value at all; `withKeys`: the store has the step's rows.
@@ -52,30 +49,10 @@ struct RowChecks {
         return (refusals, warnings)
     }
 
-    /// Optional attributes that a mandatory attribute takes over and that are empty in some row.
-    func emptyValues() throws -> [FerryError] {
-        var refusals: [FerryError] = []
-        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
-            for value in step.resolved.mandatoryValues(of: mapping) where value.wasOptional {
-                let empty = try emptyRows(value.source, of: mapping.source)
-                guard empty > 0, let place = rows(of: mapping.source),
-                    let column = layout.column(of: value.source, in: mapping.source)
-                else { continue }
-                refusals.append(
-                    named.emptyValue(
-                        "\(mapping.source).\(value.source)", of: "\(mapping.destination).\(value.destination)",
-                        rows: empty, key: try firstRow(without: column.name, in: place),
-                        .init(entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
-            }
-        }
-        return refusals
-    }
-
     /// The number of rows of exactly one entity in which an attribute is empty.
     func emptyRows(_ attribute: String, of entity: String) throws -> Int64 {
         guard let place = rows(of: entity), let column = layout.column(of: attribute, in: entity) else { return 0 }
-        if let empty = walk?.emptyRows(column.name, of: place.number, in: place.table) { return empty }
-        return try EmptyValues.rows(without: column.name, in: place, on: connection)
+        return try scans.rows(withoutAny: [column.name], in: place)
     }
 
     /// The key of a row of an entity.
@@ -85,50 +62,30 @@ struct RowChecks {
             "SELECT Z_PK FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ? LIMIT 1", [.integer(place.number)])
     }
 
-    /// The first row of an entity in which a column is empty.
-    func firstRow(without column: String, in place: (table: String, number: Int64)) throws -> Int64? {
-        try connection.integer(
-            """
-            SELECT min(Z_PK) FROM \(Connection.quoted(place.table))
-            WHERE Z_ENT = ? AND \(Connection.quoted(column)) IS NULL
-            """, [.integer(place.number)])
-    }
-
     /// The table and the entity number of an entity's rows; nil if it has none.
-    func rows(of entity: String) -> (table: String, number: Int64)? {
+    func rows(of entity: String) -> TableScans.Place? {
         guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
             let number = layout.number(of: entity)
         else { return nil }
         return (table.name, number)
     }
 
-    /// Counts an entity's rows in which each column is empty, and last those with any empty column at `together`.
-    func emptyRows(
-        _ columns: [String], _ together: [Int], in place: (table: String, number: Int64)
-    ) throws -> [Int64] {
-        let counted = columns.compactMap { walk?.emptyRows($0, of: place.number, in: place.table) }
-        if counted.count == columns.count {
-            let some = together.map { counted[$0] }.filter { $0 > 0 }
-            if some.count < 2 { return counted + [some.first ?? 0] }
+    /// Says what ``missingInPassedVersions()`` will ask.
+    func askForRows() {
+        for check in step.needsValues {
+            guard let place = rows(of: check.source),
+                let column = layout.column(of: check.sourceAttribute, in: check.source)
+            else { continue }
+            scans.ask(forRowsWithoutAny: [column.name], in: place)
         }
-        return try EmptyValues.rows(without: columns, together: together.map { columns[$0] }, in: place, on: connection)
     }
 
     /// Rows without a value that a version between the store's and the next one requires.
     func missingInPassedVersions() throws -> [FerryError] {
-        var refusals: [FerryError] = []
-        for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).inOrder(by: { $0.key < $1.key }) {
-            guard let place = rows(of: entity) else { continue }
-            let columns = checks.compactMap { check in
-                layout.column(of: check.sourceAttribute, in: entity).map { (check, $0.name) }
-            }
-            guard !columns.isEmpty else { continue }
-            let counts = try emptyRows(columns.map(\.1), [], in: place)
-            for ((check, _), count) in zip(columns, counts) where count > 0 {
-                refusals.append(check.problem(rows: count, named.place))
-            }
+        try step.needsValues.inOrder(by: { $0.source < $1.source }).compactMap { check in
+            let count = try emptyRows(check.sourceAttribute, of: check.source)
+            return count > 0 ? check.problem(rows: count, named.place) : nil
         }
-        return refusals
     }
 
     func rowsOfAbstractEntities() -> [FerryError] {

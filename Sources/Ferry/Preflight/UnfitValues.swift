@@ -11,8 +11,8 @@ internal import FerryStore
 struct UnfitValues {
     typealias Finding = (question: ValueChecks.Question, count: ReadValues.Count)
 
-    /// The store that the step reads, as `main`, and its layout.
-    let connection: Connection
+    /// Of the store that the step reads, as `main`, with this layout.
+    let scans: TableScans
     let layout: StoreLayout
     let step: StepPlan
     let named: NamedStep
@@ -23,7 +23,50 @@ struct UnfitValues {
 
     private var model: ManagedObjectModel { step.resolved.destination.model }
 
-    /// What an entity mapping finds, if it fetches no objects; plain columns of all rows are counted elsewhere.
+    /// A mandatory attribute that every object gives the value of a column, which is empty in some rows.
+    typealias EmptyColumn = (value: ResolvedStep.MandatoryValue, column: String, rows: Int64)
+
+    /// The mandatory attributes that every object gives the value of a column; damage counts in scanned tables only.
+    private func columns(
+        of mapping: ResolvedEntityMapping
+    ) -> [(value: ResolvedStep.MandatoryValue, column: String, place: TableScans.Place)] {
+        guard mapping.readsEveryObject, let table = layout.table(of: mapping.source)?.name,
+            let number = layout.number(of: mapping.source)
+        else { return [] }
+        return step.resolved.mandatoryValues(of: mapping).compactMap { value in
+            guard value.wasOptional || scans.include(table) else { return nil }
+            return layout.column(of: value.source, in: mapping.source).map { (value, $0.name, (table, number)) }
+        }
+    }
+
+    /// Says what ``emptyColumns(of:)`` will ask.
+    func askForRows(of mapping: ResolvedEntityMapping) {
+        for (_, column, place) in columns(of: mapping) { scans.ask(forRowsWithoutAny: [column], in: place) }
+    }
+
+    func emptyColumns(of mapping: ResolvedEntityMapping) throws -> [EmptyColumn] {
+        try columns(of: mapping).compactMap { value, column, place in
+            let rows = try scans.rows(withoutAny: [column], in: place)
+            return rows > 0 ? (value, column, rows) : nil
+        }
+    }
+
+    /// The refusal of a column that was optional.
+    func refusal(of empty: EmptyColumn, in mapping: ResolvedEntityMapping) throws -> FerryError {
+        let key = try layout.table(of: mapping.source).flatMap { table in
+            try scans.connection.integer(
+                """
+                SELECT min(Z_PK) FROM \(Connection.quoted(table.name))
+                WHERE Z_ENT = ? AND \(Connection.quoted(empty.column)) IS NULL
+                """, [.integer(layout.number(of: mapping.source) ?? 0)])
+        }
+        return named.emptyValue(
+            "\(mapping.source).\(empty.value.source)", of: "\(mapping.destination).\(empty.value.destination)",
+            rows: empty.rows, key: key,
+            .init(entityMapping: mapping.name, entity: mapping.destination, property: empty.value.destination))
+    }
+
+    /// What an entity mapping finds, if it fetches no objects, beside its empty columns.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if a filter or an iteration fails; ``DatabaseError``.
     func findings(of mapping: ResolvedEntityMapping, validity: Bool) throws -> [Finding] {
@@ -42,7 +85,7 @@ struct UnfitValues {
     /// The answers; none if a value is too large to be read.
     func answers(of checks: ValueChecks) throws -> [Finding] {
         do {
-            return try checks.findings(on: connection, longestValue: longestValue)
+            return try checks.findings(on: scans.connection, longestValue: longestValue)
         } catch let error as DatabaseError where error.isTooBig {
             return []
         }
@@ -101,11 +144,17 @@ struct UnfitValues {
 
     /// The refusals of the objects that get no mandatory value, at the beginning of a step.
     func refusals() throws -> [FerryError] {
-        try step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
-            try findings(of: mapping, validity: false).compactMap { question, count in
-                isDamage(question, mapping) ? nil : named.refusal(of: question, count, in: mapping)
-            }
+        let mappings = step.resolved.entityMappings.filter { $0.policy == nil }
+        for mapping in mappings { askForRows(of: mapping) }
+        let empty = try mappings.flatMap { mapping in
+            try emptyColumns(of: mapping).filter(\.value.wasOptional).map { try refusal(of: $0, in: mapping) }
         }
+        return try empty
+            + mappings.flatMap { mapping in
+                try findings(of: mapping, validity: false).compactMap { question, count in
+                    isDamage(question, mapping) ? nil : named.refusal(of: question, count, in: mapping)
+                }
+            }
     }
 
     /// Whether the older version requires the value, too.
@@ -122,19 +171,80 @@ struct UnfitValues {
 }
 
 extension Preflight {
-    /// Finds values that attributes and relationships of the next version need and do not get, or cannot take.
-    mutating func findUnfitValues() throws {
-        let values = UnfitValues(
-            connection: connection, layout: layout, step: step, named: named,
+    /// The mappings with rows to read, whose code does not decide about their values.
+    private var computedMappings: [ResolvedEntityMapping] {
+        step.resolved.entityMappings.filter {
+            $0.policy == nil && planned.rows[$0.source, default: 0] > 0 && layout.table(of: $0.source) != nil
+        }
+    }
+
+    var unfitValues: UnfitValues {
+        UnfitValues(
+            scans: planned.scans, layout: layout, step: step, named: named,
             longestValue: EngineOptions(limitsOf: configuration).wholeValueBytes, now: now)
-        for mapping in step.resolved.entityMappings where mapping.policy == nil {
-            guard planned.rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source) else {
+    }
+
+    func askForEmptyValues() { for mapping in computedMappings { unfitValues.askForRows(of: mapping) } }
+
+    /// Finds mandatory destination attributes whose source attribute is NULL in some row.
+    mutating func findEmptyMandatoryValues() throws {
+        let values = unfitValues
+        for mapping in computedMappings {
+            let empty = try values.emptyColumns(of: mapping)
+            for column in empty {
+                if column.value.wasOptional {
+                    refusals.append(try values.refusal(of: column, in: mapping))
+                } else {
+                    treatDamage(column.value, of: mapping, rows: column.rows)
+                }
+            }
+            let damaged = empty.filter { !$0.value.wasOptional }
+            guard configuration.damaged == .drop, !damaged.isEmpty,
+                let place = rowChecks(planned.rows).rows(of: mapping.source)
+            else {
                 continue
             }
+            let count = try planned.scans.rows(withoutAny: damaged.map(\.column), in: place)
+            // A run in place counts the rows that it deletes.
+            if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
+            let missing = damaged.map(\.value.source).joined(separator: " or ")
+            noteLoss(mapping.source, rows: count, because: "no value of \(missing)")
+        }
+    }
+
+    private mutating func treatDamage(
+        _ value: ResolvedStep.MandatoryValue, of mapping: ResolvedEntityMapping, rows: Int64
+    ) {
+        let source = "\(mapping.source).\(value.source)"
+        let destination = "\(mapping.destination).\(value.destination)"
+        let subject = FerryWarning.Subject(
+            entity: mapping.source, property: value.source, entityMapping: mapping.name)
+        let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
+        switch configuration.damaged {
+        case .keep:
+            noteKept(.missingValue, mapping.source, value.source, rows: rows)
+            warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
+        case .drop:
+            warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)
+        case .refuse:
+            refusals.append(
+                FerryError(
+                    .damagedSource, "\(damage), and \(destination) takes its value from it.",
+                    remedy: """
+                        Repair these rows with the app, give \(destination) an expression that covers this case, or continue \
+                        with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop")).
+                        """,
+                    place: .init(
+                        entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
+        }
+    }
+
+    /// Finds values that attributes and relationships of the next version need and do not get, or cannot take.
+    mutating func findUnfitValues() throws {
+        let values = unfitValues
+        for mapping in computedMappings {
             do {
-                for finding in try values.findings(of: mapping, validity: true) {
-                    treat(finding, of: mapping, in: table.name, values)
-                }
+                for finding in try values.findings(of: mapping, validity: true) { treat(finding, of: mapping, values) }
             } catch let error as FerryError where error.code == .rowFailed {
                 refusals.append(failure(error, of: mapping))
             }
@@ -142,14 +252,15 @@ extension Preflight {
     }
 
     private mutating func treat(
-        _ finding: UnfitValues.Finding, of mapping: ResolvedEntityMapping, in table: String, _ values: UnfitValues
+        _ finding: UnfitValues.Finding, of mapping: ResolvedEntityMapping, _ values: UnfitValues
     ) {
         let (question, count) = finding
         if question.problem == .leftEmpty { return noteLeftEmpty(question.property, of: mapping, rows: count.rows) }
         if let value = values.damagedValue(question, mapping) {
             // Objects that are left out are counted there.
-            if planned.checks(table), configuration.damaged != .drop {
-                treat(value, of: mapping, rows: count.rows, key: count.keys.first)
+            if let table = layout.table(of: mapping.source)?.name, planned.checks(table), configuration.damaged != .drop
+            {
+                treatDamage(value, of: mapping, rows: count.rows)
             }
             return
         }

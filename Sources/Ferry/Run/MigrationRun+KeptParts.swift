@@ -12,7 +12,7 @@ extension MigrationRun {
 
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
+        _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ scans: TableScans
     ) throws -> String? {
         guard let first = plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart,
             copying?.wholeBecause == nil
@@ -20,7 +20,7 @@ extension MigrationRun {
         if configuration.damaged == .drop { return "damaged rows are left out" }
         guard first.versions == plan.steps.first?.versions, let part = first.partInPlace else {
             // Which of the store's rows a later step alters is not known yet.
-            return try longRow(in: nil, layout, walk)
+            return try longRow(in: nil, layout, scans)
         }
         let connection = store.sourceGuard.connection
         if try !Leftover.all(in: layout, on: connection).isEmpty {
@@ -32,6 +32,6 @@ extension MigrationRun {
             return error.message
         }
         return try longRow(
-            in: Set(kept.step.entityMappings.compactMap { layout.table(of: $0.source)?.name }), layout, walk)
+            in: Set(kept.step.entityMappings.compactMap { layout.table(of: $0.source)?.name }), layout, scans)
     }
 }

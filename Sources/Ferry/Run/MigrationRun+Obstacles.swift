@@ -10,7 +10,7 @@ extension MigrationRun {
     ///
     /// A copy writes long values in pieces, and leaves behind what is in the way of statements in place.
     func obstacleOfStore(
-        _ plan: MigrationPlan, _ inPlace: ProgramInPlace?, _ layout: StoreLayout, _ walk: PageWalk?
+        _ plan: MigrationPlan, _ inPlace: ProgramInPlace?, _ layout: StoreLayout, _ scans: TableScans
     ) throws -> String? {
         guard copying == nil, configuration.executor == .automatic else { return nil }
         let mapped = plan.steps.filter { $0.mode == .inPlace && !$0.isInferred }
@@ -26,7 +26,7 @@ extension MigrationRun {
             case .failure(let refusal): return refusal.message
             }
         }
-        return try longRow(in: written, layout, walk)
+        return try longRow(in: written, layout, scans)
     }
 
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
@@ -50,12 +50,12 @@ extension MigrationRun {
     /// The reason why a row is too long to be written anew in place: SQLite holds it whole in memory.
     ///
     /// `tables` are those whose rows are written; with nil, all may be.
-    func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ walk: PageWalk?) throws -> String? {
+    func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ scans: TableScans) throws -> String? {
         let options = EngineOptions(limitsOf: configuration)
         for table in layout.tablesInOrder where tables?.contains(table.name) != false {
-            guard let longest = walk?.longestRows[table.name], longest.bytes > options.wholeValueBytes else { continue }
+            guard let longest = try scans.longestRow(of: table.name, above: options.wholeValueBytes) else { continue }
             return
-                "the table of \(table.root) has a row of \(longest.bytes >> 20) MiB, which can be written in pieces only to a copy"
+                "the table of \(table.root) has a row of \(longest >> 20) MiB, which can be written in pieces only to a copy"
         }
         return nil
     }

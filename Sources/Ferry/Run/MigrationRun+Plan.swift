@@ -15,8 +15,8 @@ struct Planned {
     let rows: [String: Int64]
     /// The program of the first step, if it runs in place; nil for a plan without steps.
     let inPlace: ProgramInPlace?
-    /// Nil if the plan needs no reading of all pages, and after preflight.
-    var walk: PageWalk?
+    /// What is asked about rows: of all tables whose rows are counted.
+    let scans: TableScans
     /// The store's tables whose pages and rows are checked: those that a run without full verification writes; nil for all.
     var checkedTables: Set<String>?
     /// The properties whose values are computed anew.
@@ -44,7 +44,7 @@ extension MigrationRun {
     /// and no step after the snapshot needs counts.
     func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
-        counted: [String: Int64]?, in folder: RunFolder?
+        counted: [String: Int64]?
     ) throws -> Planned {
         if let counted {
             return try planned(
@@ -64,26 +64,22 @@ extension MigrationRun {
                 refuseLosses(of: &planned.plan)
                 return planned
             }
-            if let planned = try plannedForWritten(planned, store, from: version, to: target, folder) { return planned }
+            if let planned = try plannedForWritten(planned, store, from: version, to: target) { return planned }
         }
         guard !isPastSnapshot else {
             return try planned(store, from: version, to: target, .estimated, areRowsEstimated: true)
         }
-        // The pages are checked first, and the same pass counts the rows.
-        return try planned(store, from: version, to: target, .exact) { try walkPages(of: store, $0, folder) }
+        return try planned(store, from: version, to: target, .exact)
     }
 
     /// The plan of one step in place that checks and counts only the tables that it writes; nil if all are checked.
     ///
     /// With full verification, and beside a snapshot, a run reads every page in any case.
     private func plannedForWritten(
-        _ estimated: Planned, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion,
-        _ folder: RunFolder?
+        _ estimated: Planned, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion
     ) throws -> Planned? {
         guard configuration.verify != .full, let tables = try writtenTables(estimated) else { return nil }
-        var planned = try planned(store, from: version, to: target, .exactly(in: tables)) {
-            try walkPages(of: store, $0, folder, only: tables)
-        }
+        var planned = try planned(store, from: version, to: target, .exactly(in: tables))
         guard try writtenTables(planned) == tables else { return nil }
         planned.checkedTables = tables
         return planned
@@ -104,36 +100,31 @@ extension MigrationRun {
         guard version.hashes != target.hashes else { return nil }
         return try FerryError.beforeRun(on: place.store) {
             try planned(
-                store, from: version, to: target, checksRows ? .exact : .estimated, losses: checksRows ? .all : .little
-            ) { try checksRows ? PageWalk(of: $0, on: store.sourceGuard.connection, stop: stop) : nil }
+                store, from: version, to: target, checksRows ? .exact : .estimated, losses: checksRows ? .all : .little)
         }
     }
 
     private func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting,
-        areRowsEstimated: Bool? = nil, counted: [String: Int64]? = nil, losses effort: LossCounter.Effort? = .presence,
-        walkingBy makeWalk: (StoreLayout) throws -> PageWalk? = { _ in nil }
+        areRowsEstimated: Bool? = nil, counted: [String: Int64]? = nil, losses effort: LossCounter.Effort? = .presence
     ) throws -> Planned {
-        var walk: PageWalk?
-        let (inspection, layout) = try store.inspect(version, counting: counting) { layout in
-            walk = try makeWalk(layout)
-            return walk
-        }
+        let (inspection, layout) = try store.inspect(version, counting: counting)
+        let scans = TableScans(on: store.sourceGuard.connection, of: counting.tables)
         let rows = counted ?? inspection.rowsOfEntities
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
         // Elsewhere either all counts are exact, or none is taken for it.
         let isMixed = if case .exactly = counting { true } else { false }
         let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.name)) : []
         let counter = LossCounter(
-            connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk, now: now)
+            connection: store.sourceGuard.connection, layout: layout, rows: rows, scans: scans, now: now)
         var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
         var inPlace = programInPlace(of: plan, on: store)
-        if let reason = try obstacleOfStore(plan, inPlace, layout, walk) {
+        if let reason = try obstacleOfStore(plan, inPlace, layout, scans) {
             copying = Planner.Copying(mappedBecause: reason)
             plan = try self.plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
             inPlace = programInPlace(of: plan, on: store)
         }
-        if let reason = try reasonToFillAll(plan, store, layout, walk) {
+        if let reason = try reasonToFillAll(plan, store, layout, scans) {
             var copying = planner.copying
             copying.wholeBecause = reason
             self.copying = copying
@@ -144,6 +135,7 @@ extension MigrationRun {
         if let effort {
             // A resumed run does not ask again.
             let isShort = effort == .presence && (configuration.losses == .allow || counted != nil)
+            counter.ask(for: plan.losses, plan.transformed)
             plan.losses = try counter.counted(plan.losses, isShort ? .little : effort)
             transformed = try counter.transformed(plan.transformed, isShort ? .little : effort)
             if counted == nil { refuseLosses(of: &plan) }
@@ -155,7 +147,7 @@ extension MigrationRun {
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
         return Planned(
-            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, walk: walk,
+            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, scans: scans,
             transformed: transformed)
     }
 

@@ -161,8 +161,8 @@ extension MigrationRun {
     func machine(for planned: Planned, _ store: OpenedStore) throws -> Double {
         if let machine { return machine }
         let isSmall =
-            if planned.checkedTables != nil, configuration.budget == nil {
-                planned.walk.map { $0.bytes < MachineProbe.leastPart } ?? true
+            if let checked = planned.checkedTables, configuration.budget == nil {
+                try checked.reduce(0) { try $0 + (planned.scans.bytes(of: $1) ?? 0) } < MachineProbe.leastPart
             } else {
                 try store.contentBytes() < MachineProbe.leastStore
             }

@@ -29,8 +29,6 @@ final class MigrationRun {
     var repaired: [String] = []
     /// The store whose tables, columns and indexes the new store gets.
     var layoutStore: String?
-    /// The duration of the walk over the store's pages; see ``walkPages(of:_:_:)``.
-    var walkSeconds = 0.0
     /// Whether an earlier call has done a part of the work.
     var isResumed = false
     /// The use of the phases in earlier calls.
@@ -187,8 +185,9 @@ final class MigrationRun {
         var planned: Planned
         let bytes: Int64
         do {
-            planned = try self.planned(
-                store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
+            planned = try sourceGuard.connection.abandoning(on: stop) {
+                try self.planned(store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+            }
             bytes = try store.contentBytes()
             settleMemory(before: bytes)
             planned.steps = try stepEstimates(planned, store).find()
@@ -231,8 +230,6 @@ final class MigrationRun {
             return .ended(
                 try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil))
         }
-        // It counted all tables and indexes; only preflight reads the counts.
-        planned.walk = nil
         try measure(planned, store, session)
         settleMemory(before: bytes)
         try SnapshotPhase(
@@ -282,7 +279,7 @@ final class MigrationRun {
             try Self.refuse(plan.refusals)
             return Findings()
         }
-        if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
+        if planned.writesRows { preflight.damagedPages = try checkPages(store, only: planned.checkedTables, &folder) }
         try preflight.check()
         var findings = preflight.findings
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])

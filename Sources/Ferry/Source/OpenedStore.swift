@@ -76,17 +76,14 @@ struct OpenedStore {
                 : "Add the model version with which the store was written.")
     }
 
-    /// The store's rows per entity, and its layout; the walk over its pages, if one is made, counts the rows.
+    /// The store's rows per entity, and its layout.
     func inspect(
-        _ version: ModelVersion, counting: StoreInspection.Counting,
-        _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
+        _ version: ModelVersion, counting: StoreInspection.Counting
     ) throws -> (StoreInspection, StoreLayout) {
         try FerryError.beforeRun(on: path) {
-            let layout = try StoreLayout.actual(for: version.model, on: sourceGuard.connection)
             let connection = sourceGuard.connection
-            return (
-                try StoreInspection(of: layout, on: connection, counting: counting, walk: walk(layout)), layout
-            )
+            let layout = try StoreLayout.actual(for: version.model, on: connection)
+            return (try StoreInspection(of: layout, on: connection, counting: counting), layout)
         }
     }
 

@@ -1,11 +1,8 @@
-package import FerryBase
-internal import FerryModel
-package import FerrySQLite
+internal import FerrySQLite
 
 struct RowCounter {
     let connection: Connection
     let counting: StoreInspection.Counting
-    var walk: PageWalk?
 
     /// Below this range of keys a count is as fast as an estimate.
     private static let smallRange: Int64 = 20_000
@@ -16,10 +13,9 @@ struct RowCounter {
     func count(
         _ table: EntityTable, expected: [Int64] = []
     ) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
-        if let tally = walk?.tallies[table.name] { return (tally.rows, false) }
         let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
-        if isExact(table.name) || range.last - range.first < RowCounter.smallRange {
+        if counting.tables?.contains(table.name) != false || range.last - range.first < RowCounter.smallRange {
             if expected.count == 1, let rows = try count(name, number: expected[0]) {
                 return ([expected[0]: rows], false)
             }
@@ -46,21 +42,12 @@ struct RowCounter {
     }
 
     func count(join table: JoinTable) throws(DatabaseError) -> (rows: Int64, isEstimated: Bool) {
-        if let rows = walk?.rows[table.name] { return (rows, false) }
         let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
-        if isExact(table.name) || range.last - range.first < RowCounter.smallRange {
+        if counting.tables?.contains(table.name) != false || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
         }
         return (min(range.last - range.first + 1, try maximumRows()), true)
-    }
-
-    private func isExact(_ table: String) -> Bool {
-        switch counting {
-        case .exact: true
-        case .exactly(let tables): tables.contains(table)
-        case .estimated: false
-        }
     }
 
     private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
@@ -93,67 +80,5 @@ struct RowCounter {
             probe.reset()
         }
         return shares
-    }
-}
-
-/// Counts of NULLs in the rows of exactly one entity, in a table of `main` whose name is not quoted.
-package enum EmptyValues {
-    package static func condition(_ columns: [String]) -> String {
-        columns.map { "\(Connection.quoted($0)) IS NULL" }.balanced(by: "OR")
-    }
-
-    /// Returns the SQL of the number of rows that meet a condition.
-    ///
-    /// In the condition of a CASE, unlike in a value, IS NULL does not read the tested value.
-    static func sum(where condition: String) -> String { "ifnull(sum(CASE WHEN \(condition) THEN 1 ELSE 0 END), 0)" }
-
-    package static func rows(
-        without column: String, in place: (table: String, number: Int64), on connection: Connection
-    ) throws(DatabaseError) -> Int64 {
-        try connection.integer(
-            "SELECT count(*) FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ? AND \(condition([column]))",
-            [.integer(place.number)]) ?? 0
-    }
-
-    /// Returns the number of NULLs in each column, then the number of rows with any NULL in `together`, by one scan.
-    package static func rows(
-        without columns: [String], together: [String], in place: (table: String, number: Int64),
-        on connection: Connection
-    ) throws(DatabaseError) -> [Int64] {
-        let conditions = columns.map { condition([$0]) } + [together.isEmpty ? "0" : condition(together)]
-        let sums = conditions.map { sum(where: $0) }
-        let found = try connection.rows(
-            "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ?",
-            [.integer(place.number)])
-        return (found.first ?? []).map { $0.integer ?? 0 }
-    }
-}
-
-extension PageWalk {
-    /// Counts rows and NULLs of each entity, and notes the range of foreign keys; nil if only SQLite can check the
-    /// pages.
-    ///
-    /// The connection must be in a transaction as ``PageReader`` requires.
-    package init?(
-        of layout: StoreLayout, on connection: Connection, only tables: Set<String>? = nil,
-        stop: StopRequest = StopRequest()
-    ) throws(DatabaseError) {
-        let keys = layout.keyColumns
-        try self.init(
-            connection,
-            counting: layout.tablesInOrder.map { table in
-                Counted(
-                    table: table.name, column: "Z_ENT", keys: Array(keys[table.name] ?? []),
-                    groups: layout.model.family(of: table.root).count)
-            }
-                + layout.joinTables.map {
-                    Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn])
-                },
-            only: tables, stop: stop)
-    }
-
-    /// Returns the rows of exactly one entity with NULL in a column; nil if the walk did not count them.
-    package func emptyRows(_ column: String, of entity: Int64, in table: String) -> Int64? {
-        tallies[table]?.empty(column, of: entity)
     }
 }

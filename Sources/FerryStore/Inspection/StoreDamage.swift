@@ -11,20 +11,20 @@ package struct StoreDamage: Sendable, Hashable, Codable {
 
     /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
-    /// `missingValues` is false if another check reads mandatory attributes; `soundTables` have right entity numbers.
-    /// With `tables`, only the rows of these are scanned.
+    /// `missingValues` is false if another check reads mandatory attributes; what an inspection has counted is not
+    /// counted again. With `tables`, only the rows of these are scanned.
     ///
     /// - Returns: The damage by kind, entity and property, without kinds that have no rows.
     package static func scan(
-        _ layout: StoreLayout, on connection: Connection, missingValues: Bool = true, soundTables: Set<String> = [],
-        walk: PageWalk? = nil, in tables: Set<String>? = nil
+        _ layout: StoreLayout, on connection: Connection, missingValues: Bool = true,
+        inspection: StoreInspection? = nil, in tables: Set<String>? = nil
     ) throws(DatabaseError) -> [StoreDamage] {
-        var scan = DamageScan(layout: layout, connection: connection, schema: "main", walk: walk)
+        var scan = DamageScan(layout: layout, connection: connection, schema: "main", inspection: inspection)
         scan.tables = tables
         try scan.findBrokenLinks()
         for table in layout.tablesInOrder where tables?.contains(table.name) != false {
             guard try scan.hasRows(table.name) else { continue }
-            let isSound = soundTables.contains(table.name)
+            let isSound = inspection?.soundTables.contains(table.name) == true
             try scan.findDamagedRows(of: table, missingValues: missingValues, areEntitiesSound: isSound)
             if missingValues { try scan.findWrongCounts(of: table) }
             try scan.findLowMaximumKey(of: table)
@@ -70,7 +70,7 @@ private struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
-    var walk: PageWalk?
+    let inspection: StoreInspection?
     /// The tables whose rows are scanned; nil for all.
     var tables: Set<String>?
     var found: [StoreDamage] = []
@@ -90,8 +90,8 @@ private struct DamageScan {
         return Dictionary(grouping: all) { layout.model.root(of: $0.key.entity) }
     }()
 
-    init(layout: StoreLayout, connection: Connection, schema: String, walk: PageWalk? = nil) {
-        (self.layout, self.connection, self.schema, self.walk) = (layout, connection, schema, walk)
+    init(layout: StoreLayout, connection: Connection, schema: String, inspection: StoreInspection? = nil) {
+        (self.layout, self.connection, self.schema, self.inspection) = (layout, connection, schema, inspection)
     }
 
     // MARK: Relationships
@@ -183,19 +183,27 @@ private struct DamageScan {
     private func danglingRows(
         _ column: String, of table: String, to entity: String, in target: String
     ) throws(DatabaseError) -> Int64 {
-        // Keys of a table without gaps and without other entities need no look-up.
-        guard let range = walk?.wholeRanges[target], let tally = walk?.tallies[target],
-            Set(layout.numbers(ofFamily: entity)).isSuperset(of: tally.rows.keys)
-        else {
+        guard let range = try wholeRange(of: target, entity) else {
             return try connection.integer(
                 "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target)) AS b "
                     + "ON b.Z_PK = a.\(column) AND \(isOfFamily("b", of: entity)) WHERE a.\(column) IS NOT NULL") ?? 0
         }
-        if walk?.tallies[table]?.holds(column, within: range) == true { return 0 }
         return try connection.integer(
             "SELECT count(*) FROM \(quoted(table)) WHERE \(column) IS NOT NULL "
                 + "AND (typeof(\(column)) <> 'integer' OR \(column) < ? OR \(column) > ?)",
             [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
+    }
+
+    /// The keys of a table without gaps and without other entities: keys to it need no look-up. Nil for other tables.
+    private func wholeRange(of table: String, _ entity: String) throws(DatabaseError) -> ClosedRange<Int64>? {
+        guard let inspection, inspection.soundTables.contains(table) else { return nil }
+        let present = inspection.entities.filter { $0.table == table && $0.rows != 0 }
+        guard Set(layout.numbers(ofFamily: entity)).isSuperset(of: present.map(\.number)),
+            let first = try connection.integer("SELECT min(Z_PK) FROM \(quoted(table))"),
+            let last = try connection.integer("SELECT max(Z_PK) FROM \(quoted(table))"),
+            last.subtractingReportingOverflow(first) == (present.reduce(-1) { $0 + ($1.rows ?? 0) }, false)
+        else { return nil }
+        return first...last
     }
 
     private func inverseColumn(of relationship: Relationship, _ key: PropertyKey) -> String? {
@@ -220,7 +228,7 @@ private struct DamageScan {
             counts.append((key, "\(EmptyValues.condition([column])) AND \(isOfFamily("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }
-        let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")
+        let sums = counts.map { EmptyValues.count(where: $0.1) }.joined(separator: ", ")
         let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
         for ((key, _), count) in zip(counts, row) {
             let kind: DamageKind = key.property.isEmpty ? .unknownEntity : .missingValue

@@ -11,6 +11,15 @@ package struct StoreInspection: Sendable {
         case exactly(in: Set<String>)
         /// Reads a bounded number of rows, and estimates large tables from their range of keys.
         case estimated
+
+        /// The tables that are counted; nil for all.
+        package var tables: Set<String>? {
+            switch self {
+            case .exact: nil
+            case .exactly(let tables): tables
+            case .estimated: []
+            }
+        }
     }
 
     package struct JoinRows: Sendable, Hashable {
@@ -30,13 +39,13 @@ package struct StoreInspection: Sendable {
     /// As in `inspect --json`.
     package private(set) var features: [String] = []
 
-    /// Inspects a store with its actual layout; uses the counts of a walk over its current pages, if any.
+    /// Inspects a store with its actual layout.
     package init(
-        of layout: StoreLayout, on connection: Connection, counting: Counting = .exact, walk: PageWalk? = nil
+        of layout: StoreLayout, on connection: Connection, counting: Counting = .exact
     ) throws(DatabaseError) {
         let catalog = try StoreCatalog(connection)
         objects = StoreObjects(catalog, layout: layout)
-        let counter = RowCounter(connection: connection, counting: counting, walk: walk)
+        let counter = RowCounter(connection: connection, counting: counting)
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
             let expected = family.compactMap { layout.entityNumbers[$0] }
@@ -196,11 +205,16 @@ package struct TableSizes: Sendable {
     /// Upper-case table name to the bytes of the table's and its indexes' pages.
     private var tables: [String: Int64] = [:]
 
+    /// One table without its indexes.
+    package struct Table: Sendable {
+        package var bytes: Int64
+        /// The bytes of the longest row.
+        package var longestRow: Int64
+    }
+
     /// Measures every table, by a read of each page; nil if the linked SQLite has no `dbstat`.
     package init?(_ connection: Connection) throws(DatabaseError) {
-        guard try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil else {
-            return nil
-        }
+        guard try Self.canMeasure(connection) else { return nil }
         let rows = try connection.rows(
             """
             SELECT ifnull(m.tbl_name, s.name), sum(s.pgsize) FROM dbstat(?1, 1) AS s
@@ -210,4 +224,18 @@ package struct TableSizes: Sendable {
     }
 
     package func bytes(of table: String) -> Int64? { tables[table.uppercased()] }
+
+    package static func canMeasure(_ connection: Connection) throws(DatabaseError) -> Bool {
+        try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil
+    }
+
+    /// Measures one table, by a read of each of its pages; nil if the linked SQLite has no `dbstat`.
+    static func table(_ name: String, on connection: Connection) throws(DatabaseError) -> Table? {
+        guard try canMeasure(connection) else { return nil }
+        // A row for each page: a stop request can interrupt that.
+        let row = try connection.rows(
+            "SELECT sum(pgsize), max(mx_payload) FROM dbstat(?1, 0) WHERE name = ?2", [.text("main"), .text(name)]
+        ).first
+        return Table(bytes: row?[0].integer ?? 0, longestRow: row?[1].integer ?? 0)
+    }
 }

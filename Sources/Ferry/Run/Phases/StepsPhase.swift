@@ -88,19 +88,18 @@ struct StepsPhase: MigrationPhase {
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
             let named = NamedStep(number - 1, of: plan)
             let options = EngineOptions(limitsOf: configuration)
+            let scans = TableScans(on: connection)
             var refusals = try UnfitValues(
-                connection: connection, layout: layout, step: step, named: named, longestValue: options.wholeValueBytes,
+                scans: scans, layout: layout, step: step, named: named, longestValue: options.wholeValueBytes,
                 now: migration.now
             ).refusals()
             guard refusals.isEmpty, RowChecks.areNeeded(by: step) else { return try refuse(refusals, step) }
-            try connection.execute("BEGIN")
-            let walk = try PageWalk(of: layout, on: connection, stop: stop)
-            let inspection = try StoreInspection(of: layout, on: connection, walk: walk)
+            let inspection = try StoreInspection(of: layout, on: connection)
             let checks = RowChecks(
-                connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step,
-                named: named, walk: walk)
+                scans: scans, layout: layout, rows: inspection.rowsOfEntities, step: step, named: named)
+            checks.askForRows()
             refusals += try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues() + checks.missingInPassedVersions()
+            refusals += try checks.missingInPassedVersions()
             refusals += try checks.duplicates(step.needsUniqueValues)
             try refuse(refusals, step)
         }
