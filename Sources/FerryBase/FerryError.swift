@@ -194,6 +194,8 @@ extension FerryError.Code {
     public static let mandatoryValue = Self("mandatoryValue", .refused)
     /// An attribute cannot take the values that its expression gives for some objects.
     public static let invalidValue = Self("invalidValue", .refused)
+    /// A value of the store must be whole in memory, and needs more than the memory limit.
+    public static let memoryLimitTooLow = Self("memoryLimitTooLow", .refused)
     /// Rows share values for which the target has a uniqueness constraint.
     public static let notUnique = Self("notUnique", .refused)
     /// Rows of the store break the rules of its model, and the configuration does not say how to migrate them.
@@ -283,8 +285,9 @@ extension FerryError.Code {
         notFound, notARegularFile, notADatabase, notACoreDataStore, storeInUse, storeReadOnly, hotJournal,
         unknownVersion, ambiguousVersion, noSuchVersion, unreachable, backward, missingPolicy, unsupported, badModel,
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, quadratic,
-        badArchive, mandatoryValue, invalidValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull,
-        sourceChanged,
+        badArchive, mandatoryValue, invalidValue, memoryLimitTooLow, notUnique, damagedSource, storeDamaged,
+        unknownObject,
+        diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, reservedPath, nameTooLong, badSnapshot,
         noSnapshot, badLog, noRun, cannotControl, declined,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,

@@ -106,8 +106,8 @@ struct LargeBlobTests {
             "--json",
         ]
         let refused = try run(words)
-        #expect(refused.code == 1)
-        #expect(refused.output.contains("valueTooLarge") && refused.output.contains("Item with key 41"))
+        #expect(refused.code == 2)
+        #expect(refused.output.contains("memoryLimitTooLow") && refused.output.contains("Item with key 41"))
         let migrated = try run(words + ["--memory-limit", "128MiB"])
         #expect(migrated.code == 0, "\(migrated.output)")
         let store = try Connection(path: folder.file("App.sqlite"), mode: .readOnly)

@@ -6,8 +6,8 @@ package import FerryModel
 /// It carries each entity to its successor, and adds computed values, conditions, found or created objects, and objects
 /// for each element of a relationship; the seed alone decides.
 package struct RandomMapping {
-    private var random: SeededRandom
-    private let matching: ModelMatching
+    var random: SeededRandom
+    let matching: ModelMatching
     private let names: (source: String, destination: String)
     private let kind: Kind
 
@@ -17,6 +17,8 @@ package struct RandomMapping {
         case keepsRows
         /// So do the objects of most entities.
         case keepsMostRows
+        /// Also merges, splits, changes of type and kind, and expressions of the whole language.
+        case wide
     }
 
     package init(
@@ -30,20 +32,29 @@ package struct RandomMapping {
     }
 
     /// One entity mapping.
-    private struct Member {
+    struct Member {
         var name: String
         var source: String
         var destination: String
         var condition: String?
         var element: (name: String, path: String)?
+        /// The variable for the element's position.
+        var position: String?
         var unique: String?
+        var keep: String?
+        /// A value that is not an expression is JSON (`null`, `{ … }`).
         var attributes: [(name: String, expression: String)] = []
-        var relationships: [(name: String, mapping: String)] = []
+        var relationships: [(name: String, mapping: String?, from: String)] = []
     }
 
     /// Returns the text, nil when not even the plain mapping is accepted; what is not accepted is left out again.
     package mutating func text(accepts: (String) throws -> Bool) rethrows -> String? {
-        guard var members = carried(), try accepts(Self.text(members, names)) else { return nil }
+        guard var members = carried() else { return nil }
+        if try !accepts(Self.text(members, names)) {
+            guard kind == .wide else { return nil }
+            members = withoutConversions(members)
+            guard try accepts(Self.text(members, names)) else { return nil }
+        }
         func attempt(_ changed: [Member]) throws {
             if try accepts(Self.text(changed, names)) { members = changed }
         }
@@ -71,9 +82,12 @@ package struct RandomMapping {
                 }
                 guard let link else { continue }
                 var changed = members
-                changed[index].relationships.append((link.name, extra.name))
+                changed[index].relationships.append((link.name, extra.name, "$source"))
                 try attempt(changed)
             }
+        }
+        for number in 0..<(kind == .wide ? 14 : 0) {
+            if let changed = widened(members, number) { try attempt(changed) }
         }
         return Self.text(members, names)
     }
@@ -87,7 +101,7 @@ package struct RandomMapping {
     }
 
     /// Returns a member for each entity of both versions; nil where a mandatory value would have no source.
-    private func carried() -> [Member]? {
+    private mutating func carried() -> [Member]? {
         var members: [Member] = []
         for entity in matching.destination.sortedEntityNames {
             guard let source = matching.sourceEntities[entity],
@@ -98,6 +112,10 @@ package struct RandomMapping {
             for attribute in matching.destination.attributes(of: entity) {
                 guard let old = matching.sourceAttribute(of: attribute.name, in: entity) else { continue }
                 let path = "$source.\(old.name)"
+                if old.type != attribute.type, kind == .wide {
+                    member.attributes.append((attribute.name, converted(path, old.type, attribute.type)))
+                    continue
+                }
                 if old.isOptional, !attribute.isOptional {
                     guard attribute.type == .string else { return nil }
                     member.attributes.append((attribute.name, "ifnil:then:(\(path), 'none')"))
@@ -107,16 +125,16 @@ package struct RandomMapping {
             }
             members.append(member)
         }
-        return members
+        return members + (kind == .wide ? merging(members) : [])
     }
 
     /// Returns values for some attributes that the mapping carries unchanged, or leaves at their defaults.
     private mutating func computed(_ member: Member) -> [(name: String, expression: String)] {
         var values: [(String, String)] = []
         for attribute in matching.destination.attributes(of: member.destination) {
-            guard !member.attributes.contains(where: { $0.name == attribute.name }), random.below(3) == 0 else {
-                continue
-            }
+            guard !ManagedObjectModel.marks.contains(attribute.name),
+                !member.attributes.contains(where: { $0.name == attribute.name }), random.below(3) == 0
+            else { continue }
             let old = matching.sourceAttribute(of: attribute.name, in: member.destination)
             let path = "$source.\(old?.name ?? "")"
             switch (attribute.type, old?.type) {
@@ -150,7 +168,7 @@ package struct RandomMapping {
         guard let one = pick(members), let entity = pick(members)?.destination,
             let value = text(of: one.source),
             let attribute = matching.destination.attributes(of: entity).first(where: {
-                $0.type == .string && $0.isOptional
+                $0.type == .string && $0.isOptional && !ManagedObjectModel.marks.contains($0.name)
             })
         else { return nil }
         var extra = Member(name: "Extra\(number)", source: one.source, destination: entity)
@@ -158,6 +176,7 @@ package struct RandomMapping {
         let related = matching.source.relationships(of: one.source).first(where: \.isToMany)
         if let related, random.below(2) == 0 {
             extra.element = ("element", "$source.\(related.name)")
+            extra.mark(in: matching)
         } else {
             extra.condition = "\(value) != nil"
             if random.below(3) > 0 { extra.unique = attribute.name }
@@ -166,11 +185,14 @@ package struct RandomMapping {
     }
 
     /// Returns a text attribute of a source entity.
-    private mutating func text(of entity: String) -> String? {
-        pick(matching.source.attributes(of: entity).filter { $0.type == .string && $0.isOptional })?.name
+    mutating func text(of entity: String) -> String? {
+        pick(
+            matching.source.attributes(of: entity).filter {
+                $0.type == .string && $0.isOptional && !ManagedObjectModel.marks.contains($0.name)
+            })?.name
     }
 
-    private mutating func pick<Element>(_ elements: [Element]) -> Element? {
+    mutating func pick<Element>(_ elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[Int(random.below(Int64(elements.count)))]
     }
 
@@ -183,17 +205,21 @@ package struct RandomMapping {
                 "\"destination\": \"\(member.destination)\"",
             ]
             if let element = member.element {
-                parts.append("\"forEach\": { \"\(element.name)\": \"\(element.path)\" }")
+                let position = member.position.map { ", \"position\": \"\($0)\"" } ?? ""
+                parts.append("\"forEach\": { \"\(element.name)\": \"\(element.path)\"\(position) }")
             }
             if let condition = member.condition { parts.append("\"where\": \"\(condition)\"") }
             if let unique = member.unique { parts.append("\"unique\": [\"\(unique)\"]") }
+            if let keep = member.keep { parts.append("\"keep\": \"\(keep)\"") }
             if !member.attributes.isEmpty {
-                let values = member.attributes.map { "\"\($0.name)\": \"\($0.expression)\"" }
+                let values = member.attributes.map { name, value in
+                    "\"\(name)\": " + (value == "null" || value.hasPrefix("{ ") ? value : "\"\(value)\"")
+                }
                 parts.append("\"attributes\": { \(values.joined(separator: ", ")) }")
             }
             if !member.relationships.isEmpty {
                 let links = member.relationships.map {
-                    "\"\($0.name)\": { \"mapping\": \"\($0.mapping)\", \"from\": \"$source\" }"
+                    "\"\($0.name)\": { \"mapping\": \($0.mapping.map { "\"\($0)\"" } ?? "null"), \"from\": \"\($0.from)\" }"
                 }
                 parts.append("\"relationships\": { \(links.joined(separator: ", ")) }")
             }

@@ -8,7 +8,7 @@ extension RandomVersions {
     }
 
     /// Whether two models differ, and the mapping between them can be inferred and carries objects.
-    private static func canInfer(from older: ManagedObjectModel, to newer: ManagedObjectModel) -> Bool {
+    static func canInfer(from older: ManagedObjectModel, to newer: ManagedObjectModel) -> Bool {
         let versions = [older, newer].map { model in
             ModelVersion(
                 name: "", bundle: nil, path: "", isCurrent: false, model: model, hashes: VersionHash.hashes(of: model))

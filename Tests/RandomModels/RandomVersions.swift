@@ -17,8 +17,8 @@ package struct RandomVersions {
     }
 
     private var random: SeededRandom
-    private var entities: [String: Entity] = [:]
-    private var names = 0
+    var entities: [String: Entity] = [:]
+    var names = 0
     /// The number of names of each kind.
     private let variety: Int
 
@@ -35,21 +35,31 @@ package struct RandomVersions {
         _ count: Int, isUsable: (ManagedObjectModel, ManagedObjectModel) -> Bool
     ) -> [ManagedObjectModel] {
         var models = [model]
-        while models.count < count {
+        while models.count < count { models.append(next(after: models[models.count - 1], isUsable: isUsable)) }
+        return models
+    }
+
+    /// Returns a usable successor of the model at hand.
+    mutating func next(
+        after last: ManagedObjectModel, isUsable: (ManagedObjectModel, ManagedObjectModel) -> Bool,
+        changing further: (inout Self) -> Void = { _ in }
+    ) -> ManagedObjectModel {
+        while true {
             let before = self
             for _ in 0..<(1 + pick(3)) { change() }
-            guard isUsable(models[models.count - 1], model) else {
+            further(&self)
+            guard isUsable(last, model) else {
                 // A change that is not usable is undone; the generator then draws another one.
                 (entities, names) = (before.entities, names)
                 continue
             }
-            models.append(model)
+            let next = model
             forgetIdentifiers()
+            return next
         }
-        return models
     }
 
-    private var model: ManagedObjectModel {
+    var model: ManagedObjectModel {
         ManagedObjectModel(versionIdentifiers: [""], entities: Array(entities.values))
     }
 
@@ -74,11 +84,11 @@ package struct RandomVersions {
 
     // MARK: Choices
 
-    private mutating func pick(_ bound: Int) -> Int { Int(random.below(Int64(bound))) }
+    mutating func pick(_ bound: Int) -> Int { Int(random.below(Int64(bound))) }
 
-    private var sortedNames: [String] { entities.keys.sorted() }
+    var sortedNames: [String] { entities.keys.sorted() }
 
-    private mutating func anyEntity() -> String {
+    mutating func anyEntity() -> String {
         let sorted = sortedNames
         return sorted[pick(sorted.count)]
     }
@@ -108,7 +118,7 @@ package struct RandomVersions {
         }
     }
 
-    private mutating func changeAttribute(_ body: (inout Entity, Int) -> Void) {
+    mutating func changeAttribute(_ body: (inout Entity, Int) -> Void) {
         let name = anyEntity()
         guard var entity = entities[name], !entity.attributes.isEmpty else { return }
         let index = pick(entity.attributes.count)
@@ -136,7 +146,7 @@ package struct RandomVersions {
     }
 
     /// Returns whether no property of the entity, its ancestors and descendants has the name.
-    private func isFree(_ name: String, in entity: String) -> Bool {
+    func isFree(_ name: String, in entity: String) -> Bool {
         let model = model
         return model.entities.values.allSatisfy { other in
             guard model.root(of: other.name) == model.root(of: entity) else { return true }
@@ -156,7 +166,7 @@ package struct RandomVersions {
         entities[name]?.attributes = [Attribute(name: attribute, type: .string, isOptional: true)]
     }
 
-    private mutating func removeEntity() {
+    mutating func removeEntity() {
         let name = anyEntity()
         guard !entities.values.contains(where: { $0.superentity == name }) else { return }
         for (other, entity) in entities {
@@ -198,7 +208,7 @@ package struct RandomVersions {
         add(inverse, to: other, leadingTo: one, inverse: name, isToMany: isToMany.1)
     }
 
-    private mutating func add(
+    mutating func add(
         _ name: String, to entity: String, leadingTo other: String, inverse: String, isToMany: Bool
     ) {
         let isOrdered = isToMany && pick(4) == 0
@@ -216,7 +226,7 @@ package struct RandomVersions {
         entities[relationship.destinationEntity]?.relationships.removeAll { $0.name == inverse }
     }
 
-    private mutating func changeRelationship(_ body: (inout Relationship) -> Void) {
+    mutating func changeRelationship(_ body: (inout Relationship) -> Void) {
         let name = anyEntity()
         guard var relationships = entities[name]?.relationships, !relationships.isEmpty else { return }
         let index = pick(relationships.count)

@@ -9,8 +9,7 @@ enum ChangedValue {
 
     static func sql(_ value: String, in type: AttributeType) -> String {
         switch type {
-        // Every value except zero becomes 1.
-        case .boolean: "\(value) NOT IN (0, 1)"
+        case .boolean: "\(function)(\(value), 'b')"
         case .integer16, .integer32, .integer64: "\(function)(\(value), 'i')"
         case .float: "\(function)(\(value), 'f')"
         case .double, .decimal, .date: "\(function)(\(value), 'd')"
@@ -38,6 +37,8 @@ enum ChangedValue {
     private static func isRounded(_ integer: Int64, in form: UInt8?) -> Bool {
         switch form {
         case UInt8(ascii: "i"): false
+        // Every value except zero becomes 1.
+        case UInt8(ascii: "b"): integer != 0 && integer != 1
         case UInt8(ascii: "f"): Int64(exactly: Float(integer)) != integer
         default: Int64(exactly: Double(integer)) != integer
         }
@@ -46,6 +47,7 @@ enum ChangedValue {
     private static func isRounded(_ real: Double, in form: UInt8?) -> Bool {
         switch form {
         case UInt8(ascii: "i"): real.rounded(.towardZero) != real
+        case UInt8(ascii: "b"): real != 0 && real != 1
         case UInt8(ascii: "f"): Double(Float(real)) != real
         default: false
         }

@@ -56,10 +56,17 @@ struct LossCounter {
             loss.merging != nil && loss.pass == 1 && (effort != .little || rowsToRead(loss) <= Self.fewRows)
         }
         let known = merges ? try countingMerged(losses) : losses
-        return try known.compactMap { loss in
+        let counted = try known.compactMap { loss in
             var loss = loss
             if case .exactly = loss.count {} else { loss.count = try count(loss, effort) }
             return loss.count == .exactly(0) ? nil : loss
+        }
+        // One value may be lost for several reasons.
+        return counted.map { loss in
+            guard counted.contains(where: { $0.mayCountValues(of: loss) }) else { return loss }
+            var loss = loss
+            loss.count = .atMost(loss.count.number)
+            return loss
         }
     }
 
@@ -345,6 +352,20 @@ package struct RefusedLosses: Error, Sendable {
 }
 
 extension ChainLoss {
+    /// Whether another loss of the same property in the same pass may count a value of this one, too.
+    fileprivate func mayCountValues(of other: ChainLoss) -> Bool {
+        guard property != nil, property == other.property, pass == other.pass, cause != other.cause,
+            isOfOrder == other.isOfOrder, !Set(entities).isDisjoint(with: other.entities)
+        else { return false }
+        // A value that some object carries may be changed; the others are those that none carries.
+        return ![cause, other.cause].allSatisfy {
+            switch $0 {
+            case .narrowed, .carriedInPart: true
+            default: false
+            }
+        }
+    }
+
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
     fileprivate var isOfHistory: Bool { if case .history = cause { true } else { false } }
     fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }

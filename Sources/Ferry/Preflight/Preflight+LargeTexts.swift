@@ -26,7 +26,7 @@ extension Preflight {
                 else { continue }
                 refusals.append(
                     FerryError(
-                        valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
+                        .memoryLimitTooLow, valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
                         memoryLimit: configuration.memoryLimit, needed: 2 * longest.bytes, cause: nil))
                 break
             }
@@ -50,7 +50,7 @@ extension Preflight {
                 guard longest > most else { continue }
                 refusals.append(
                     FerryError(
-                        valueOf: mapping.source, key: row, entityMapping: mapping.name,
+                        .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
                         memoryLimit: configuration.memoryLimit, needed: 16 * longest, cause: nil))
                 break
             }

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -91,8 +91,8 @@ struct LargeRows: BoundRows {
 extension FerryError {
     /// Refuses a row that needs more memory than the limit allows; `needed` are its bytes in memory, if they are known.
     package init(
-        valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, needed: Int? = nil,
-        cause: (any Error)?
+        _ code: Code = .valueTooLarge, valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int,
+        needed: Int? = nil, cause: (any Error)?
     ) {
         let mebibyte = 1 << 20
         let limit: Remedy =
@@ -104,7 +104,7 @@ extension FerryError {
             ? "SQLite \(SQLiteLibrary.version) reads every value as a whole; 3.39 and later read BLOBs in pieces."
             : "a text, a value that an expression reads, or a BLOB with other columns after it."
         self.init(
-            .valueTooLarge,
+            code,
             "\(row) has values that must be in memory as a whole and need more than \(memoryLimit >> 20) MiB: \(which)",
             remedy: "\(limit) and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)

@@ -36,9 +36,9 @@ struct AttributeLosses {
     private func filtered(_ entity: String) -> ChainLoss? {
         let mappings = carriers.mappings[entity] ?? []
         let judged = mappings.carriers
-        guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
-            !mappings.contains(where: { $0.policy != nil }), !judged.haveComplements
-        else { return nil }
+        guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }), !judged.haveComplements else {
+            return nil
+        }
         var loss = loss(StoredProperty(entity: entity, property: nil), .filtered(by: judged.map(\.name)))
         loss.objects = .init(except: judged.map { .init($0) })
         return loss
@@ -72,11 +72,10 @@ struct AttributeLosses {
     /// A value that only some of the objects carry on.
     private func carriedInPart(_ property: StoredProperty) -> ChainLoss? {
         let mappings = carriers.mappings[property.entity] ?? []
-        guard let name = property.property, let found = carriers.all[property], !found.isEmpty,
-            !mappings.contains(where: { $0.policy != nil })
-        else { return nil }
+        guard let name = property.property, let found = carriers.all[property], !found.isEmpty else { return nil }
         let own = found.filter(\.isOwn)
         if own.cover(name, of: mappings) { return nil }
+        if let policy = mappings.lazy.compactMap(\.policy).first { return loss(property, .leftToPolicy(policy)) }
         var loss = loss(property, .carriedInPart(by: found.map(\.reading.mapping.name).distinct))
         // Objects that no mapping carries are lost as objects.
         let whole = own.filter(\.reading.conditions.isEmpty).map(\.reading.mapping)

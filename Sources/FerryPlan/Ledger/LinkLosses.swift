@@ -24,10 +24,17 @@ struct LinkLosses {
     }
 
     func all(isInferred: Bool) -> [ChainLoss] {
-        let replaced = overruled() + (isInferred || step.hasPolicies ? [] : contested())
-        // A relationship that loses all links is not reported for the links beyond the first, too.
+        let overruled = overruled()
+        let replaced = overruled + (isInferred || step.hasPolicies ? [] : contested())
         let narrowed = toOne().filter { loss in !replaced.contains { $0.name == loss.name } }
-        return replaced + narrowed + (isInferred ? [] : carriedInPart() + merged() + shared(except: replaced))
+        let parts =
+            replaced.dropFirst(overruled.count) + narrowed
+            + (isInferred ? [] : carriedInPart() + merged() + shared(except: replaced))
+        // A relationship that loses all links is not reported for some of them, too.
+        return overruled
+            + parts.filter { part in
+                !overruled.contains { $0.property == part.property && Set(part.entities).isSubset(of: $0.entities) }
+            }
     }
 
     private func loss(_ entity: String, _ name: String, of entities: [String], _ cause: ChainLoss.Cause) -> ChainLoss {

@@ -1,3 +1,6 @@
+internal import Ferry
+internal import FerryCommand
+internal import FerryEngine
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -26,7 +29,20 @@ struct LedgerTests {
 
     /// The losses of a checked plan (`Book.note 3`, `Book.note <4` for at most 4), which exits as the migration does; what is
     /// lost must be named, and no more is lost then than was told.
-    private func losses(_ words: [String]) throws -> [String] {
+    ///
+    /// With `policies`, the commands run in this process.
+    private func losses(_ words: [String], policies: [String: PolicyFactory] = [:]) throws -> [String] {
+        func run(_ words: [String]) throws -> (exitCode: Int32, output: String, diagnostics: String) {
+            guard !policies.isEmpty else {
+                let done = try app.run(words)
+                return (done.exitCode, done.output, done.diagnostics)
+            }
+            let files = ["App.sqlite", "App.xcdatamodeld", "Maps"]
+            let done = Captured.run(
+                words.map { files.contains($0) ? app.folder.file($0) : $0 }, isJSON: words.contains("--json"),
+                policies: policies)
+            return (done.exitCode.rawValue, done.output, done.diagnostics)
+        }
         struct Plan: Decodable {
             struct Loss: Decodable {
                 var entity: String
@@ -36,12 +52,12 @@ struct LedgerTests {
             }
             var losses: [Loss]
         }
-        let plan = try app.run(["plan"] + words + ["--check", "--json"])
+        let plan = try run(["plan"] + words + ["--check", "--json"])
         let losses = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses
         #expect(plan.exitCode == (losses.isEmpty ? 0 : 2), "\(plan)")
         let names = losses.map { $0.entity + ($0.property.map { "." + $0 } ?? "") }
-        if !losses.isEmpty { #expect(try app.run(["migrate"] + words).exitCode == 2) }
-        let done = try app.run(["migrate"] + words + names.flatMap { ["--lose", $0] })
+        if !losses.isEmpty { #expect(try run(["migrate"] + words).exitCode == 2) }
+        let done = try run(["migrate"] + words + names.flatMap { ["--lose", $0] })
         #expect(done.exitCode == 0, "\(done)")
         return zip(names, losses).map { name, loss in "\(name) \(loss.atMost == true ? "<" : "")\(loss.rows)" }
     }
@@ -107,6 +123,60 @@ struct LedgerTests {
             #"{ "source": "Book", "destination": "Book"\#(expression) }"#,
             sql: "UPDATE ZBOOK SET ZV = CASE WHEN Z_PK = 1 THEN \(value) END")
         #expect(try losses(all) == (lost == 0 ? [] : ["Book.v \(lost)"]))
+    }
+
+    @Test(
+        "An element of a composite is carried, transformed or lost by itself",
+        arguments: [
+            ("$source.spot.street", ["Book.spot.city 4"]),
+            ("join:with:({$source.spot.street, $source.spot.city}, ' ')", []),
+            ("ifnil:then:($source.spot.street, $source.spot.city)", ["Book.spot.city 3"]),
+            ("TERNARY($source.spot.city = nil, 'y', $source.spot.street)", ["Book.spot.city 4"]),
+            ("split:by:at:($source.spot.street, ' ', 0)", ["Book.spot.city 4", "Book.spot.street 3"]),
+        ])
+    func leaf(value: String, told: [String]) throws {
+        let place =
+            "<composite name=\"Place\"><attribute name=\"street\" optional=\"YES\" attributeType=\"String\"/>"
+            + "<attribute name=\"city\" optional=\"YES\" attributeType=\"String\"/></composite>"
+        let spot = "<attribute name=\"spot\" optional=\"YES\" attributeType=\"Composite\" composite=\"Place\"/>"
+        let all = try prepare(
+            [RouteFolder.entity("Book", "title", spot) + place, RouteFolder.entity("Book", "title", "text")],
+            #"{ "source": "Book", "destination": "Book", "attributes": { "text": "\#(value)" } }"#,
+            sql: "UPDATE ZBOOK SET ZSTREET = CASE WHEN Z_PK > 1 THEN 's t' END, ZCITY = 'c'")
+        #expect(try losses(all).sorted() == told)
+    }
+
+    // MARK: Policies
+
+    private struct SilentPolicy: EntityMigrationPolicy {}
+
+    @Test(
+        "What only a policy's code could carry is lost until it is named; the rules beside it carry as ever",
+        arguments: [
+            (#""attributes": { "text": "$source.note" }"#, []),
+            (#""attributes": { "text": "uppercase:($source.note)" }"#, []),
+            (#""attributes": { "text": "TERNARY($source.pages > 2, $source.note, nil)" }"#, ["Book.note"]),
+            (#""attributes": { "text": "'none'" }"#, ["Book.note"]),
+            (
+                #""automatic": false, "attributes": { "text": "$source.note", "pages": "$source.pages" }"#,
+                ["Book.shelf", "Book.title"]
+            ),
+        ])
+    func policy(rules: String, lost: [String]) throws {
+        let shelf = RouteFolder.entity("Shelf", "name", RouteFolder.link("books", "Book", "shelf"))
+        let link = RouteFolder.link("shelf", "Shelf", "books", toMany: false)
+        let all = try prepare(
+            [
+                RouteFolder.entity("Book", "title", "note", "pages:Integer 32", link) + shelf,
+                RouteFolder.entity("Book", "title", "text", "pages:Integer 32", link) + shelf,
+            ],
+            """
+            { "name": "B", "source": "Book", "destination": "Book", "policy": "SilentPolicy", \(rules) },
+            { "source": "Shelf", "destination": "Shelf", "automatic": false, "attributes": { "name": "$source.name" } }
+            """, sql: "UPDATE ZBOOK SET ZNOTE = 'n', ZTITLE = 't', ZPAGES = Z_PK, ZSHELF = 1")
+        let told = try losses(all, policies: ["SilentPolicy": { SilentPolicy() }])
+        let names = told.map { String($0.split(separator: " ")[0]) }
+        #expect(Set(names.map { $0.replacing("Shelf.books", with: "Book.shelf") }) == Set(lost), "\(told)")
     }
 
     // MARK: Links

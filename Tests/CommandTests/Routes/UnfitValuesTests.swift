@@ -56,6 +56,24 @@ struct UnfitValuesTests {
         #expect(done.exitCode == 0, "\(done)")
     }
 
+    @Test("A JSON element, and a text that is copied, that need more than the memory limit are refused beforehand")
+    func large() throws {
+        try versions(
+            RouteFolder.entity("Item", "json"), RouteFolder.entity("Item", "json") + RouteFolder.entity("Part", "name"))
+        try map(
+            """
+            { "source": "Item", "destination": "Item" },
+            { "name": "Parts", "source": "Item", "destination": "Part",
+              "forEach": { "part": "JSON($source.json, 'parts')" }, "attributes": { "name": "$part.name" } }
+            """)
+        try app.execute(
+            "UPDATE ZITEM SET ZJSON = CASE Z_PK WHEN 3 THEN '{\"parts\":[{\"name\":\"' || hex(zeroblob(1500000)) || '\"}]}' END")
+        try expectRefusal("Item with key 3", "--memory-limit")
+        try map("{ \"source\": \"Item\", \"destination\": \"Item\", \"unique\": [\"json\"] }")
+        try app.execute("UPDATE ZITEM SET ZJSON = CASE Z_PK WHEN 3 THEN hex(zeroblob(20000000)) END")
+        try expectRefusal("Item with key 3", "--memory-limit")
+    }
+
     @Test("A mandatory attribute without a value is refused for the elements that a filter lets through")
     func elements() throws {
         try versions(
