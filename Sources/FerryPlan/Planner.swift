@@ -313,6 +313,7 @@ extension ExecutorChoice {
             return (.row, "the migration policy \(policy) is code")
         }
         try mapping.checkDepth(in: step)
+        try mapping.checkOrders(in: step)
         if self == .row { return (.row, "the row executor was requested") }
         return (.set, "SQL computes every value")
     }

@@ -26,6 +26,9 @@ enum ChangedValue {
             case .real: isChanged = isRounded(arguments.real(0), in: form)
             case .text:
                 let text = arguments.withBytes(0) { String(decoding: $0, as: UTF8.self) }
+                if form == UInt8(ascii: "b") {
+                    return result.set(["true", "yes", "false", "no"].contains(text.lowercased()) ? 1 as Int64 : 0)
+                }
                 guard let number = Double(text.trimmed), number.isFinite else { return result.set(0 as Int64) }
                 isChanged = isRounded(number, in: form) || Digits(text.trimmed) != Digits("\(number)")
             default: isChanged = false

@@ -78,15 +78,15 @@ struct LossCounter {
         let most = ChainLoss.Count.atMost(all.number)
         switch loss.cause {
         case .removed, .noEntityMapping, .removedByMapping, .notCarried: return all
-        case _ where loss.pass > 1: return most
-        case .overruled, .unordered, .orderedAnew: return all
+        case _ where loss.pass > 1, .carriedInPart(by: []) where loss.objects.areAll: return most
+        case .unordered, .orderedAnew: return all
         case .relatedToOne(let isExact):
             guard let key = place.key, reads(loss, effort) else { return most }
             // Keys beyond the first key of each object that has some.
             let count = try number(
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place)
             return isExact || count == 0 ? .exactly(count) : most
-        case .filtered, .carriedInPart, .narrowed, .contested:
+        case .filtered, .carriedInPart, .narrowed, .contested, .overruled:
             return try countOfSomeObjects(loss, place, effort, most)
         case .leftToPolicy, .merged, .shared, .damaged, .unfit, .history, .inTheWay: return most
         }
@@ -170,13 +170,10 @@ struct LossCounter {
     private func countOfSomeObjects(
         _ loss: ChainLoss, _ place: Place, _ effort: Effort, _ most: ChainLoss.Count
     ) throws -> ChainLoss.Count {
-        guard loss.entities.count == 1, reads(loss, effort) else { return most }
-        // Of links in other rows no more is known, unless all of them are lost.
-        let linked = loss.objects.loseAllLinks ? place.key.map { (place.table, $0) } : nil
-        guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first?.integer
-        else {
-            return most
-        }
+        guard reads(loss, effort) else { return most }
+        // Of links in other rows no more is known, unless the rules show which are lost.
+        let linked = loss.objects.links == nil ? nil : place.key.map { (place.table, $0) }
+        guard loss.property == nil || place.ownColumn != nil || linked != nil else { return most }
         var value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
         if case .narrowed(let new) = loss.cause {
             guard let column = place.ownColumn else { return most }
@@ -185,11 +182,14 @@ struct LossCounter {
         }
         do {
             var objects = ReadObjects(in: layout, now: now)
-            guard let (condition, isExact) = try condition(of: loss, place.ownColumn, &objects) else { return most }
+            let numbers = place.numbers.compactMap(\.integer).map { objects.parameter(.integer($0)) }
+                .joined(separator: ", ")
+            let end = place.ownColumn.map { "o.\($0)" } ?? place.other.map { "l.\($0)" }
+            guard let (condition, isExact) = try condition(of: loss, end, &objects) else { return most }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
-                WHERE o.Z_ENT = \(objects.parameter(.integer(number)))\(value) AND \(condition)
+                WHERE o.Z_ENT IN (\(numbers))\(value) AND \(condition)
                 """
             guard isSmall(loss, effort) else {
                 let isLost = try objects.integer("SELECT EXISTS (SELECT 1 FROM \(rows))", on: connection) == 1
@@ -209,7 +209,7 @@ struct LossCounter {
 
     /// The condition of the rows that lose their value or link, and whether all of these do.
     private func condition(
-        of loss: ChainLoss, _ ownColumn: String?, _ objects: inout ReadObjects
+        of loss: ChainLoss, _ end: String?, _ objects: inout ReadObjects
     ) throws(FerryError) -> (sql: String, isExact: Bool)? {
         func anyReads(_ readings: [ChainLoss.Reading], _ key: String = "o.Z_PK") throws(FerryError) -> String? {
             var parts: [String] = []
@@ -233,16 +233,28 @@ struct LossCounter {
             guard let any = try anyReads(loss.objects.except) else { return nil }
             conditions.append("NOT " + any)
         }
-        var ways = ["(" + conditions.joined(separator: " AND ") + ")"]
-        for end in loss.objects.otherEnds {
-            guard let ownColumn, let owners = try anyReads(loss.objects.except),
-                let apart = try anyReads(end.of, "o.\(ownColumn)")
-            else { return nil }
-            let related = end.except.isEmpty ? nil : try anyReads(end.except, "o.\(ownColumn)")
-            if related == nil, !end.except.isEmpty { return nil }
-            ways.append("(\(owners) AND \(apart)\(related.map { " AND NOT " + $0 } ?? ""))")
+        if let links = loss.objects.links {
+            guard let end else { return nil }
+            if !links.ends.isEmpty {
+                guard let any = try anyReads(links.ends, end) else { return nil }
+                conditions.append(any)
+            }
+            func relates(_ pairs: [ChainLoss.Links.Pair]) throws(FerryError) -> String? {
+                var parts: [String] = []
+                for pair in pairs {
+                    guard let owner = try anyReads([pair.owner]), let related = try anyReads([pair.end], end) else {
+                        return nil
+                    }
+                    parts.append("\(owner) AND \(related)")
+                }
+                return "(" + parts.joined(separator: " OR ") + ")"
+            }
+            for (pairs, sign) in [(links.of, ""), (links.except, "NOT ")] where !pairs.isEmpty {
+                guard let any = try relates(pairs) else { return nil }
+                conditions.append(sign + any)
+            }
         }
-        return ("(" + ways.joined(separator: " OR ") + ")", true)
+        return (conditions.isEmpty ? "1" : conditions.joined(separator: " AND "), true)
     }
 
     /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.
@@ -268,6 +280,8 @@ struct LossCounter {
         var column: String?
         /// The column of keys that several rows may share; only of a relationship.
         var key: String?
+        /// The quoted column of the related objects' keys, in rows of other objects.
+        var other: String?
         /// The quoted column of the values or keys, if the objects' own rows have it.
         var ownColumn: String?
     }
@@ -294,6 +308,11 @@ struct LossCounter {
             (place.key, place.ownColumn) = (key, key)
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
+            if case .join(_, _, let other, _, _) = layout.storage(of: property, in: first) {
+                place.other = Connection.quoted(other)
+            } else {
+                place.other = "Z_PK"
+            }
             // A row of the other table belongs to the object whose key the column holds.
             let key = Connection.quoted(column)
             place.condition = "\(key) IS NOT NULL AND \(key) IN (SELECT Z_PK FROM \(place.table) WHERE \(own))"

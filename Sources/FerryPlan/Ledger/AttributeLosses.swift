@@ -91,12 +91,14 @@ struct AttributeLosses {
             let unique = carrier.reading.mapping.unique
             return !unique.isEmpty && !unique.contains(carrier.destination.property ?? "")
         }
-        guard let first = found.first(where: mayVanish), found.allSatisfy(mayVanish),
-            carriers.policy(of: property) == nil
+        let others = found.filter { !mayVanish($0) }
+        guard let first = found.first(where: mayVanish), carriers.policy(of: property) == nil,
+            !others.filter(\.isOwn).cover(property.property ?? "", of: [first.reading.mapping])
         else { return nil }
         let mapping = first.reading.mapping
-        // Values of other objects that an expression reads cannot be compared in the objects' own rows.
-        let isOwn = first.isOwn && property.entity == mapping.source
+        // Values of other objects that an expression reads cannot be compared in the objects' own rows, nor those that
+        // another rule carries of some objects.
+        let isOwn = first.isOwn && others.isEmpty && property.entity == mapping.source
         return loss(property, .merged(Merging.of(mapping, in: step, isOwn: isOwn, ends: .apart)))
     }
 

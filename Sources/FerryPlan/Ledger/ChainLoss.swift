@@ -185,16 +185,28 @@ extension ChainLoss {
         package var of: [Reading] = []
         /// No object that one of these reads.
         package var except: [Reading] = []
-        /// Whether no rule of the inverse carries a link of theirs.
-        package var loseAllLinks = false
-        /// The related objects of the others to which the links are lost, too.
-        package var otherEnds: [Objects] = []
+        /// Of a relationship, the links that no rule carries.
+        package var links: Links?
 
-        package var areAll: Bool { of.isEmpty && except.isEmpty }
+        package var areAll: Bool { of.isEmpty && except.isEmpty && links == nil }
 
         init(of: [ResolvedEntityMapping] = [], except: [Reading] = []) {
             self.of = of.contains(where: \.readsEveryObject) ? [] : of.map { Reading($0) }
             self.except = except
+        }
+    }
+
+    package struct Links: Sendable, Hashable {
+        /// Only links between objects that one of these reads; without any, between all.
+        package var of: [Pair] = []
+        /// Only links to objects that one of these reads; without any, to all.
+        package var ends: [Reading] = []
+        /// No link between objects that one of these reads.
+        package var except: [Pair] = []
+
+        package struct Pair: Sendable, Hashable {
+            package var owner: Reading
+            package var end: Reading
         }
     }
 

@@ -198,7 +198,8 @@ struct Ledger {
         var causes: [StoredProperty: ChainLoss.Cause] = [:]
         for loss in losses {
             for entity in loss.entities {
-                causes[StoredProperty(entity: entity, property: loss.property)] = loss.cause
+                let property = StoredProperty(entity: entity, property: loss.property)
+                causes[property] = causes[property] ?? loss.cause
             }
         }
         var named: [ChainLoss] = []

@@ -24,17 +24,9 @@ struct LinkLosses {
     }
 
     func all(isInferred: Bool) -> [ChainLoss] {
-        let overruled = overruled()
-        let replaced = overruled + (isInferred || step.hasPolicies ? [] : contested())
+        let replaced = overruled() + (isInferred || step.hasPolicies ? [] : contested())
         let narrowed = toOne().filter { loss in !replaced.contains { $0.name == loss.name } }
-        let parts =
-            replaced.dropFirst(overruled.count) + narrowed
-            + (isInferred ? [] : carriedInPart() + merged() + shared(except: replaced))
-        // A relationship that loses all links is not reported for some of them, too.
-        return overruled
-            + parts.filter { part in
-                !overruled.contains { $0.property == part.property && Set(part.entities).isSubset(of: $0.entities) }
-            }
+        return replaced + narrowed + (isInferred ? [] : carriedInPart() + merged() + shared(except: replaced))
     }
 
     private func loss(_ entity: String, _ name: String, of entities: [String], _ cause: ChainLoss.Cause) -> ChainLoss {
@@ -45,95 +37,82 @@ struct LinkLosses {
         carriers.all[StoredProperty(entity: entity, property: name)] ?? []
     }
 
-    private func isWhole(_ name: String, of entity: String) -> Bool {
-        own(name, of: entity).cover(name, of: mappings[entity] ?? [])
-    }
-
     // MARK: Objects that no rule reads
 
+    /// Links whose two objects live on while no rule of either side relates those.
     private func carriedInPart() -> [ChainLoss] {
         var losses: [ChainLoss] = []
-        for entity in mappings.keys.sorted() where mappings[entity]?.contains(where: { $0.policy != nil }) == false {
-            for relationship in old.relationships(of: entity) where !relationship.isTransient {
-                let name = relationship.name
-                let property = StoredProperty(entity: entity, property: name)
-                guard !isWhole(name, of: entity), carriers.policy(of: property) == nil else { continue }
-                let found = own(name, of: entity)
-                let readers =
-                    found.isEmpty
-                    ? (related(byInverseOf: relationship) ?? [:])[entity]?.map { .init($0) } ?? []
-                    : found.map(\.reading)
-                guard !readers.isEmpty, !isCarriedByInverse(relationship, of: entity) else { continue }
-                var loss = loss(
-                    entity, name, of: [entity], .carriedInPart(by: readers.map(\.mapping.name).distinct))
-                let whole = readers.filter(\.conditions.isEmpty).map(\.mapping)
-                loss.objects = .init(
-                    of: (mappings[entity] ?? []).carriers.filter { !whole.contains($0) }, except: readers.distinct)
-                loss.objects.loseAllLinks = isInverseWhole(of: relationship)
-                if !loss.objects.loseAllLinks {
-                    loss.objects.otherEnds = otherEnds(of: relationship, readBy: readers.map(\.mapping))
+        for entity in mappings.keys.sorted() {
+            let owners = mappings[entity] ?? []
+            for link in old.relationships(of: entity) where !link.isTransient && isTold(link, of: entity) {
+                let property = StoredProperty(entity: entity, property: link.name)
+                let pairs = pairs(link, of: entity)
+                let others = old.concreteFamily(of: link.destinationEntity).inOrder(by: codeUnitOrder)
+                let ends = others.flatMap { (mappings[$0] ?? []).carriers }
+                let isWhole = ends.allSatisfy { end in
+                    pairs.filter { $0.relates(end, link.inverseName) }.map(\.owner).cover(link.name, of: owners)
                 }
+                guard !isWhole, !carriers.continuations(of: property).isEmpty else { continue }
+                let own = own(link.name, of: entity)
+                let readers = (own.isEmpty ? pairs.map(\.owner) : own).map(\.reading.mapping.name).distinct
+                let policy = carriers.policy(of: property).map { ChainLoss.Cause.leftToPolicy($0) }
+                var loss = loss(entity, link.name, of: [entity], policy ?? .carriedInPart(by: readers))
+                loss.objects = .init(of: owners.carriers)
+                loss.objects.links = .init(
+                    ends: others.allSatisfy { (mappings[$0] ?? []).carriers.contains(where: \.readsEveryObject) }
+                        ? [] : ends.map { .init($0) },
+                    except: pairs.map { .init(owner: $0.owner.reading, end: $0.end) }.distinct)
                 losses.append(loss)
             }
         }
         return losses
     }
 
-    /// Whether the inverse of a relationship carries all links.
-    ///
-    /// Of two sides that carry a part, that with the keys in its own rows is reported, which can be counted; else the first.
-    private func isCarriedByInverse(_ relationship: Relationship, of entity: String) -> Bool {
-        guard let inverse = old.inverse(of: relationship) else { return false }
-        let readers = own(relationship.name, of: entity).map(\.reading.mapping)
-        if isInverseWhole(of: relationship) {
-            guard let related = related(byInverseOf: relationship)?[entity] else { return true }
-            // An object that becomes one of another entity may have no place at the other end.
-            return (mappings[entity] ?? []).carriers.allSatisfy { readers.contains($0) || related.contains($0) }
+    /// The objects that a rule of a relationship or of its inverse relates.
+    private struct Pair {
+        let owner: Carrier
+        let end: ChainLoss.Reading
+
+        func relates(_ mapping: ResolvedEntityMapping, _ inverse: String?) -> Bool {
+            (end.mapping == mapping || (end.mapping.source == mapping.source && end.mapping.readsEveryObject))
+                && end.conditions.allSatisfy { condition in inverse.map { condition.holds(whereThereIs: $0) } ?? false }
         }
-        let others = old.concreteFamily(of: relationship.destinationEntity).filter { mappings[$0] != nil }
-        return readers.isEmpty
-            || others.contains { other in
-                !isWhole(inverse.name, of: other) && !own(inverse.name, of: other).isEmpty
-                    && (inverse.isToMany == relationship.isToMany
-                        ? codeUnitOrder("\(other).\(inverse.name)", "\(entity).\(relationship.name)")
-                        : !inverse.isToMany)
+    }
+
+    private func pairs(_ link: Relationship, of entity: String) -> [Pair] {
+        let own = own(link.name, of: entity).flatMap { carrier in
+            targets(of: carrier).map { Pair(owner: carrier, end: .init($0)) }
+        }
+        guard let inverse = old.inverse(of: link) else { return own }
+        return own
+            + old.concreteFamily(of: link.destinationEntity).inOrder(by: codeUnitOrder).flatMap { other in
+                self.own(inverse.name, of: other).flatMap { carrier in
+                    targets(of: carrier).filter { $0.source == entity }.map { mapping in
+                        Pair(
+                            owner: Carrier(reading: .init(mapping), destination: carrier.destination),
+                            end: carrier.reading)
+                    }
+                }
             }
     }
 
-    /// The related objects that live on, but not as those to which the rules of the readers relate.
-    private func otherEnds(
-        of relationship: Relationship, readBy readers: [ResolvedEntityMapping]
-    ) -> [ChainLoss.Objects] {
-        let rules = readers.flatMap(\.relationships).filter {
-            $0.sourceRelationship == relationship.name && !$0.mappings.isEmpty
-        }
-        guard !rules.isEmpty else { return [] }
-        return old.concreteFamily(of: relationship.destinationEntity).inOrder(by: codeUnitOrder).compactMap { other in
-            let own = mappings[other] ?? []
-            let related = own.filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
-            let apart = own.carriers.filter { !related.contains($0) }
-            if apart.isEmpty || related.contains(where: \.readsEveryObject) { return nil }
-            var objects = ChainLoss.Objects()
-            (objects.of, objects.except) = (apart.map { .init($0) }, related.map { .init($0) })
-            return objects
-        }
+    /// The mappings to whose objects a rule relates.
+    private func targets(of carrier: Carrier) -> [ResolvedEntityMapping] {
+        let rule = carrier.reading.mapping.relationships.first { $0.name == carrier.destination.property }
+        return (rule?.mappings ?? []).compactMap { step.entityMapping(named: $0) }
     }
 
-    private func isInverseWhole(of relationship: Relationship) -> Bool {
-        guard let inverse = old.inverse(of: relationship) else { return false }
-        return old.concreteFamily(of: relationship.destinationEntity).filter { mappings[$0] != nil }
-            .allSatisfy { isWhole(inverse.name, of: $0) }
-    }
-
-    /// By source entity, the mappings to whose objects every rule of a relationship's inverse relates; nil without a rule.
-    private func related(byInverseOf relationship: Relationship) -> [String: [ResolvedEntityMapping]]? {
-        guard let inverse = old.inverse(of: relationship) else { return nil }
-        let rules = old.concreteFamily(of: relationship.destinationEntity).flatMap { mappings[$0] ?? [] }
-            .flatMap(\.relationships).filter { $0.sourceRelationship == inverse.name && !$0.mappings.isEmpty }
-        guard !rules.isEmpty else { return nil }
-        return mappings.mapValues { heirs in
-            heirs.filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
+    /// A link has two names: that which its own rules carry in part is told, of two that with the keys in its own rows, else
+    /// the first.
+    private func isTold(_ link: Relationship, of entity: String) -> Bool {
+        guard let inverse = old.inverse(of: link) else { return true }
+        func rank(_ link: Relationship, _ declaring: String) -> (Int, Int, String) {
+            let heirs = old.concreteFamily(of: declaring).filter { mappings[$0] != nil }
+            let isWhole = heirs.allSatisfy { own(link.name, of: $0).cover(link.name, of: mappings[$0] ?? []) }
+            return (isWhole ? 1 : 0, link.isToMany ? 1 : 0, "\(declaring).\(link.name)")
         }
+        let other = old.declaringEntity(of: inverse.name, in: link.destinationEntity) ?? link.destinationEntity
+        return rank(link, old.declaringEntity(of: link.name, in: entity) ?? entity) <= rank(inverse, other)
     }
 
     // MARK: One of several links
@@ -236,15 +215,17 @@ struct LinkLosses {
     private func overruled() -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for overruled in step.overruled where !step.carriesElsewhere(overruled) {
-            guard let name = overruled.rule.sourceRelationship else { continue }
+            guard let name = overruled.rule.sourceRelationship,
+                let mapping = step.entityMapping(named: overruled.mapping),
+                let target = step.entityMapping(named: overruled.target)
+            else { continue }
             let entity = old.declaringEntity(of: name, in: overruled.source) ?? overruled.source
-            if let known = losses.firstIndex(where: { $0.entity == entity && $0.property == name }) {
-                if !losses[known].entities.contains(overruled.source) {
-                    losses[known].entities.append(overruled.source)
-                }
-                continue
-            }
-            losses.append(loss(entity, name, of: [overruled.source], .overruled(by: overruled.inverse)))
+            let known = losses.firstIndex { $0.entity == entity && $0.property == name }
+            if known == nil { losses.append(loss(entity, name, of: [], .overruled(by: overruled.inverse))) }
+            let index = known ?? losses.count - 1
+            if !losses[index].entities.contains(overruled.source) { losses[index].entities.append(overruled.source) }
+            losses[index].objects.links = losses[index].objects.links ?? .init()
+            losses[index].objects.links?.of.append(.init(owner: .init(mapping), end: .init(target)))
         }
         return losses
     }
@@ -298,13 +279,16 @@ struct LinkLosses {
 
     /// To-one relationships of merged objects; a to-many relationship gets the links of all of them.
     private func merged() -> [ChainLoss] {
-        step.entityMappings.filter { !$0.unique.isEmpty }.flatMap { mapping in
-            links(of: mapping).map { name, ends in
-                loss(
-                    mapping.source, name, of: [mapping.source], .merged(.of(mapping, in: step, isOwn: true, ends: ends))
-                )
+        var losses: [ChainLoss] = []
+        for mapping in step.entityMappings where !mapping.unique.isEmpty {
+            for (name, ends) in links(of: mapping)
+            // Both parts of a mapping with `keep` say the same.
+            where !losses.contains(where: { $0.entity == mapping.source && $0.property == name }) {
+                let merging = ChainLoss.Merging.of(mapping, in: step, isOwn: true, ends: ends)
+                losses.append(loss(mapping.source, name, of: [mapping.source], .merged(merging)))
             }
         }
+        return losses
     }
 
     private func links(of mapping: ResolvedEntityMapping) -> [(name: String, ends: ChainLoss.Merging.Ends)] {
@@ -347,9 +331,11 @@ struct LinkLosses {
         step.entityMapping(named: name).map { $0.keepsPrimaryKey && $0.filter == nil } ?? false
     }
 
-    /// Whether another entity mapping carries the objects with the relationship, which its inverse may fill.
+    /// Whether another entity mapping carries all objects with the relationship, which its inverse may fill.
     private func isCarriedElsewhere(_ relationship: String, by mapping: ResolvedEntityMapping) -> Bool {
-        let carriers = step.entityMappings.filter { $0.source == mapping.source && $0.unique.isEmpty }
+        let carriers = step.entityMappings.filter {
+            $0.source == mapping.source && $0.unique.isEmpty && $0.readsEveryObject
+        }
         let isOwn = carriers.contains { other in
             other.relationships.contains { $0.sourceRelationship == relationship && !$0.mappings.isEmpty }
         }
@@ -384,7 +370,8 @@ extension ResolvedStep {
             other.relationships.contains { rule in
                 rule.mappings.compactMap { entityMapping(named: $0) }.contains { end in
                     if rule.sourceRelationship == name {
-                        return isSuccessor(other, mapping) && isSuccessor(end, target) && !isSame(other, end)
+                        return isSuccessor(other, mapping) && isSuccessor(end, target)
+                            && (!isSame(other, end) || rule.name != overruled.rule.name)
                     }
                     return rule.sourceRelationship != nil && rule.sourceRelationship == relationship.inverseName
                         && isSuccessor(other, target) && isSuccessor(end, mapping) && !isSame(end, other)

@@ -218,14 +218,30 @@ package struct LinkStatements {
 
     private func position(_ parameters: inout Parameters) throws(FerryError) -> String {
         if contribution.copiesOrder { return copiedPosition("p.stored", &parameters) }
-        guard mapping.unique.isEmpty else {
-            // A found object gets related objects from the whole source, so no range knows their positions.
-            throw FerryError(
-                .unsupported,
-                "Entity mapping \(mapping.name) finds or creates objects and fills the ordered relationship \(contribution.rule.name).",
-                remedy: "Fill the relationship from its inverse instead.",
-                place: .init(entityMapping: mapping.name, property: contribution.rule.name))
-        }
+        guard mapping.unique.isEmpty else { throw mapping.refusal(ofOrder: contribution.rule.name) }
         return OrderKeys.sql(place: "p.place", parameters: &parameters)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// Refuses to order the objects that a found object gets from the whole source: no range knows their positions.
+    func checkOrders(in step: ResolvedStep) throws(FerryError) {
+        guard !unique.isEmpty else { return }
+        let model = step.destination.model
+        for rule in relationships where !rule.mappings.isEmpty {
+            guard let target = model.relationship(rule.name, of: destination), target.isToMany, target.isOrdered,
+                model.inverse(of: target)?.isToMany == false,
+                !CopiedOrders.arePassedOn(by: rule, of: self, step.mappingsByName)
+            else { continue }
+            throw refusal(ofOrder: rule.name)
+        }
+    }
+
+    fileprivate func refusal(ofOrder relationship: String) -> FerryError {
+        FerryError(
+            .unsupported,
+            "Entity mapping \(name) finds or creates objects and fills the ordered relationship \(relationship).",
+            remedy: "Fill the relationship from its inverse instead.",
+            place: .init(entityMapping: name, property: relationship))
     }
 }

@@ -146,6 +146,32 @@ struct LedgerTests {
         #expect(try losses(all).sorted() == told)
     }
 
+    @Test("A text that is no Boolean, and one that becomes one but cannot be told from it, are counted once each")
+    func boolean() throws {
+        let all = try prepare(
+            [RouteFolder.entity("Book", "flag"), RouteFolder.entity("Book", "flag:Boolean")],
+            """
+            { "source": "Book", "destination": "Book",
+              "attributes": { "flag": { "value": "$source.flag", "onInvalid": "null" } } }
+            """, sql: "UPDATE ZBOOK SET ZFLAG = CASE Z_PK WHEN 1 THEN 'x' WHEN 2 THEN 'yes' WHEN 3 THEN '1' END")
+        #expect(try losses(all) == ["Book.flag 1", "Book.flag 1"])
+    }
+
+    @Test("A value of a merged object is lost although another rule carries those of some objects")
+    func mergedInPart() throws {
+        let all = try prepare(
+            [
+                RouteFolder.entity("Book", "title", "note", "pages:Integer 32"),
+                RouteFolder.entity("Book", "title", "note", "pages:Integer 32") + RouteFolder.entity("Note", "text"),
+            ],
+            """
+            { "source": "Book", "destination": "Book", "unique": ["title"] },
+            { "source": "Book", "destination": "Note", "where": "pages > 3", "attributes": { "text": "$source.note" } }
+            """, sql: "UPDATE ZBOOK SET ZTITLE = 't', ZNOTE = 'n' || Z_PK, ZPAGES = Z_PK")
+        let told = try losses(all)
+        #expect(told.contains("Book.note <4"), "\(told)")
+    }
+
     // MARK: Policies
 
     private struct SilentPolicy: EntityMigrationPolicy {}

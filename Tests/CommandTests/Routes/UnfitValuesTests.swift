@@ -67,7 +67,8 @@ struct UnfitValuesTests {
               "forEach": { "part": "JSON($source.json, 'parts')" }, "attributes": { "name": "$part.name" } }
             """)
         try app.execute(
-            "UPDATE ZITEM SET ZJSON = CASE Z_PK WHEN 3 THEN '{\"parts\":[{\"name\":\"' || hex(zeroblob(1500000)) || '\"}]}' END")
+            "UPDATE ZITEM SET ZJSON = CASE Z_PK WHEN 3 THEN '{\"parts\":[{\"name\":\"' || hex(zeroblob(1500000)) || '\"}]}' END"
+        )
         try expectRefusal("Item with key 3", "--memory-limit")
         try map("{ \"source\": \"Item\", \"destination\": \"Item\", \"unique\": [\"json\"] }")
         try app.execute("UPDATE ZITEM SET ZJSON = CASE Z_PK WHEN 3 THEN hex(zeroblob(20000000)) END")

@@ -20,7 +20,7 @@ struct BlindOracle {
     /// The number of values, links and objects that were looked for.
     private(set) var looked = 0
     private(set) var exceptions: [String] = []
-    private var living: [StepEvidence.Object: Bool] = [:]
+    private var objects: [StepEvidence.Object: Found] = [:]
 
     init(_ steps: [StepEvidence], _ told: [Told]) { (self.steps, self.told) = (steps, told) }
 
@@ -37,10 +37,9 @@ struct BlindOracle {
             var missing = Missing()
             for key in try source.keys(entity) {
                 looked += 1
-                if try !isLiving(.init(entity: entity, key: key)) {
-                    missing.least += 1
-                    missing.most += 1
-                }
+                let found = try find(of: .init(entity: entity, key: key))
+                if found != .yes { missing.most += 1 }
+                if found == .no { missing.least += 1 }
             }
             compare([(nil, [entity])], missing)
         }
@@ -84,12 +83,14 @@ struct BlindOracle {
         return now.isEmpty ? .no : now.allSatisfy(\.isDoubtful) ? .perhaps : .yes
     }
 
-    private mutating func isLiving(_ object: StepEvidence.Object) throws -> Bool {
-        if let known = living[object] { return known }
-        let isLiving = try find(object) { try $0.places(of: $1) } != .no
-        living[object] = isLiving
-        return isLiving
+    private mutating func find(of object: StepEvidence.Object) throws -> Found {
+        if let known = objects[object] { return known }
+        let found = try find(object) { try $0.places(of: $1) }
+        objects[object] = found
+        return found
     }
+
+    private mutating func isLiving(_ object: StepEvidence.Object) throws -> Bool { try find(of: object) == .yes }
 
     private mutating func look(for attribute: String, declaredBy declaring: String) throws {
         let family = model.family(of: declaring)
@@ -122,9 +123,10 @@ struct BlindOracle {
             let stored = StepEvidence.StoredLink(
                 relationship: relationship.name, from: .init(entity: from, key: link.from),
                 to: .init(entity: to, key: link.to))
-            if try find(stored, { try $0.places(of: $1) }) != .no { continue }
+            let found = try find(stored) { try $0.places(of: $1) }
+            if found == .yes { continue }
             missing.most += 1
-            if try isLiving(stored.from), try isLiving(stored.to) { missing.least += 1 }
+            if found == .no, try isLiving(stored.from), try isLiving(stored.to) { missing.least += 1 }
         }
         // One link has two names: either may tell that it is lost.
         compare(

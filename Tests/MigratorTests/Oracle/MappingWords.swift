@@ -33,6 +33,7 @@ struct MappingWords {
         var source: String
         var destination: String
         var unique: [String] = []
+        var filters = false
         /// Whether it makes an object for each element.
         var iterates = false
         /// The relationship whose objects are the elements.
@@ -50,9 +51,11 @@ struct MappingWords {
         return carriers.isEmpty ? all : carriers
     }
 
-    /// Whether another mapping makes objects of the same entity of the same objects, which have the same marks.
+    /// Whether an object may be there for another reason: another mapping makes objects of the same entity of the same
+    /// objects, which have the same marks, or a filter leaves out objects with the keys of others.
     func isAmbiguous(_ mapping: Mapping) -> Bool {
-        mappings.filter { $0.source == mapping.source && $0.destination == mapping.destination }.count > 1
+        (mapping.filters && !mapping.unique.isEmpty)
+            || mappings.filter { $0.source == mapping.source && $0.destination == mapping.destination }.count > 1
     }
 
     /// Core Data's rule of an inferred mapping: an identifier goes before an equal name.
@@ -78,6 +81,7 @@ struct MappingWords {
             else { continue }
             var mapping = Mapping(name: name, source: old, destination: new)
             mapping.unique = words["unique"] as? [String] ?? []
+            mapping.filters = words["where"] != nil
             if let elements = (words["forEach"] as? [String: String])?["element"] {
                 mapping.iterates = true
                 let key = elements.hasPrefix("$source.") ? String(elements.dropFirst("$source.".count)) : ""

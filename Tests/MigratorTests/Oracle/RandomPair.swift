@@ -184,11 +184,8 @@ final class RandomPair {
         guard plan?.code.consequence == run?.code.consequence else {
             // The verdict names what nobody can check before the run.
             let names = unchecked.flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "." } }
-            if plan == nil, let run,
-                names.contains(where: { name in
-                    name.split(separator: ".").count == 2 && run.message.contains(name.split(separator: ".")[1])
-                })
-            {
+            let properties = names.map { $0.split(separator: ".") }.filter { $0.count == 2 }.map { $0[1].lowercased() }
+            if plan == nil, let message = run?.message.lowercased(), properties.contains(where: message.contains) {
                 return nil
             }
             Self.keep(folder)
