@@ -58,7 +58,6 @@ struct TableScansTests {
         let longest = try #require(try scans.longestRow(of: "ZBOOK", above: 90_000))
         #expect((100_000..<100_100).contains(longest))
         #expect(try scans.longestRow(of: "ZBOOK", above: 100_100) == nil)
-        #expect(try #require(try scans.bytes(of: "ZBOOK")) > 100_000)
         #expect(try TableScans(on: connection, of: []).longestRow(of: "ZBOOK", above: 90_000) == nil)
     }
 }

@@ -160,12 +160,11 @@ extension MigrationRun {
     /// The time of work on this machine; a small store, or a small part of one, is migrated before a probe would tell.
     func machine(for planned: Planned, _ store: OpenedStore) throws -> Double {
         if let machine { return machine }
+        let isPart = planned.checkedTables != nil && configuration.budget == nil
+        let rows = planned.rows.values.reduce(0, +)
+        let read = isPart ? Double(planned.countedRows.values.reduce(0, +)) / Double(max(rows, 1)) : 1
         let isSmall =
-            if let checked = planned.checkedTables, configuration.budget == nil {
-                try checked.reduce(0) { try $0 + (planned.scans.bytes(of: $1) ?? 0) } < MachineProbe.leastPart
-            } else {
-                try store.contentBytes() < MachineProbe.leastStore
-            }
+            try Double(store.contentBytes()) * read < Double(isPart ? MachineProbe.leastPart : MachineProbe.leastStore)
         let found = configuration.thresholds.machine ?? (isSmall ? 1 : MachineProbe.factor())
         machine = found
         return found

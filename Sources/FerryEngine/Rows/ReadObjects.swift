@@ -22,34 +22,56 @@ package struct ReadObjects {
     /// Nil over JSON, or over the results of a query.
     package mutating func condition(_ reading: ChainLoss.Reading, key: String) throws(FerryError) -> String? {
         let mapping = reading.mapping
-        var scope = SourceScope(
-            mapping.expressionScope(in: layout.model),
-            from: "main.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout, in: "main")
-        scope.parameters = parameters
-        let number = scope.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
-        scope.require("s.Z_ENT = \(number)")
-        var object = scope.source
         if let iteration = mapping.iteration {
             guard let names = IterationPath.relationships(of: iteration.elements), !names.isEmpty,
                 IterationPath.entity(of: mapping, in: layout.model) != nil
             else { return nil }
-            try scope.iterate(over: iteration)
-            if reading.isOfElement { object = scope.object(.variable(iteration.variable)) ?? object }
+        }
+        var scope = try SourceScope(readBy: mapping, in: layout, sharing: parameters)
+        var object = scope.source
+        if reading.isOfElement, let iteration = mapping.iteration {
+            object = scope.object(.variable(iteration.variable)) ?? object
         }
         for name in reading.path { object = try scope.expand(name, from: object).object }
         scope.require("\(object.key) = \(key)")
-        for condition in (mapping.filter.map { [$0] } ?? []) + reading.conditions {
-            scope.require(try scope.condition(condition))
-        }
+        for condition in reading.conditions { scope.require(try scope.condition(condition)) }
         parameters = scope.parameters
         return "EXISTS (SELECT 1 FROM \(scope.from)\(scope.where))"
     }
 
     /// The integer that a query with ``parameter(_:)`` yields.
-    package func integer(_ sql: String, on connection: Connection) throws(DatabaseError) -> Int64 {
-        try FunctionRegistry.register(on: connection)
-        let statement = try connection.prepare(sql)
-        try parameters.bind(to: statement, now: now)
-        return try statement.step() ? statement.integer(0) : 0
+    package func integer(_ sql: String, on connection: Connection) throws -> Int64 {
+        try connection.readingSource {
+            let statement = try connection.prepare(sql)
+            try parameters.bind(to: statement, now: now)
+            return try statement.step() ? statement.integer(0) : 0
+        }
+    }
+}
+
+extension SourceScope {
+    /// The objects, or elements of objects, that an entity mapping reads in a run, by the same SQL.
+    init(
+        readBy mapping: ResolvedEntityMapping, in layout: StoreLayout, sharing parameters: Parameters = Parameters()
+    ) throws(FerryError) {
+        self.init(
+            mapping.expressionScope(in: layout.model),
+            from: "source.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout)
+        self.parameters = parameters
+        let number = self.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
+        require("s.Z_ENT = \(number)")
+        if let iteration = mapping.iteration {
+            try iterate(over: iteration)
+            if iteration.skipsInvalid, let order = elementOrder { require("\(order) IS NOT NULL") }
+        }
+        if let filter = mapping.filter { require(try condition(filter)) }
+    }
+}
+
+extension Connection {
+    /// Calls a body with the store, which is `main`, under the name that it has in a run.
+    func readingSource<Result>(_ body: () throws -> Result) throws -> Result {
+        try FunctionRegistry.register(on: self)
+        return try withMain(named: "source", body)
     }
 }

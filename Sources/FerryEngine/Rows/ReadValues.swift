@@ -7,8 +7,6 @@ package import FerrySQLite
 package import FerryStore
 
 /// Counts, before a run, what an entity mapping reads and an attribute or a relationship cannot take.
-///
-/// The objects and elements are those of the run: the filter and the iteration are the same SQL.
 package struct ReadValues {
     package enum Problem: Sendable {
         /// The computation gives nil.
@@ -39,16 +37,7 @@ package struct ReadValues {
         of mapping: ResolvedEntityMapping, in layout: StoreLayout, now: Double
     ) throws(FerryError) {
         (self.mapping, self.layout, self.now) = (mapping, layout, now)
-        scope = SourceScope(
-            mapping.expressionScope(in: layout.model),
-            from: "source.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout)
-        let number = scope.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
-        scope.require("s.Z_ENT = \(number)")
-        if let iteration = mapping.iteration {
-            try scope.iterate(over: iteration)
-            if iteration.skipsInvalid, let order = scope.elementOrder { scope.require("\(order) IS NOT NULL") }
-        }
-        if let filter = mapping.filter { scope.require(try scope.condition(filter)) }
+        scope = try SourceScope(readBy: mapping, in: layout)
     }
 
     /// Adds a question about the values of an attribute.
@@ -115,8 +104,7 @@ package struct ReadValues {
     /// - Throws: ``FerryError`` `.rowFailed` if a filter or an iteration fails; ``DatabaseError``.
     package func counts(on connection: Connection, longestValue: Int) throws -> [Count] {
         guard !conditions.isEmpty else { return [] }
-        try FunctionRegistry.register(on: connection)
-        return try connection.withMain(named: "source") {
+        return try connection.readingSource {
             try connection.with(.length, longestValue) {
                 let sums = conditions.map { "ifnull(sum(CASE WHEN \($0.sql) THEN 1 ELSE 0 END), 0)" }
                 let rows = try first(

@@ -194,7 +194,7 @@ private struct DamageScan {
             [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
     }
 
-    /// The keys of a table without gaps and without other entities: keys to it need no look-up. Nil for other tables.
+    /// The keys of a table without gaps and without other entities, to which keys need no look-up; nil for others.
     private func wholeRange(of table: String, _ entity: String) throws(DatabaseError) -> ClosedRange<Int64>? {
         guard let inspection, inspection.soundTables.contains(table) else { return nil }
         let present = inspection.entities.filter { $0.table == table && $0.rows != 0 }

@@ -205,13 +205,6 @@ package struct TableSizes: Sendable {
     /// Upper-case table name to the bytes of the table's and its indexes' pages.
     private var tables: [String: Int64] = [:]
 
-    /// One table without its indexes.
-    package struct Table: Sendable {
-        package var bytes: Int64
-        /// The bytes of the longest row.
-        package var longestRow: Int64
-    }
-
     /// Measures every table, by a read of each page; nil if the linked SQLite has no `dbstat`.
     package init?(_ connection: Connection) throws(DatabaseError) {
         guard try Self.canMeasure(connection) else { return nil }
@@ -225,17 +218,15 @@ package struct TableSizes: Sendable {
 
     package func bytes(of table: String) -> Int64? { tables[table.uppercased()] }
 
-    package static func canMeasure(_ connection: Connection) throws(DatabaseError) -> Bool {
+    private static func canMeasure(_ connection: Connection) throws(DatabaseError) -> Bool {
         try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil
     }
 
-    /// Measures one table, by a read of each of its pages; nil if the linked SQLite has no `dbstat`.
-    static func table(_ name: String, on connection: Connection) throws(DatabaseError) -> Table? {
+    /// The bytes of a table's longest row, by a read of each page; nil if the linked SQLite has no `dbstat`.
+    static func longestRow(of table: String, on connection: Connection) throws(DatabaseError) -> Int64? {
         guard try canMeasure(connection) else { return nil }
         // A row for each page: a stop request can interrupt that.
-        let row = try connection.rows(
-            "SELECT sum(pgsize), max(mx_payload) FROM dbstat(?1, 0) WHERE name = ?2", [.text("main"), .text(name)]
-        ).first
-        return Table(bytes: row?[0].integer ?? 0, longestRow: row?[1].integer ?? 0)
+        return try connection.integer(
+            "SELECT max(mx_payload) FROM dbstat(?1, 0) WHERE name = ?2", [.text("main"), .text(table)])
     }
 }

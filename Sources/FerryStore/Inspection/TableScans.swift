@@ -16,12 +16,12 @@ package final class TableScans {
 
     /// Its owner closes the store by letting it go.
     package unowned let connection: Connection
-    /// The tables that are scanned in any case; nil for all. Of others, only what must be known is asked.
+    /// The tables that are scanned in any case, nil for all; of others, only what must be known is asked.
     private let tables: Set<String>?
     private var answers: [Question: Int64] = [:]
     /// By table, in the order in which they were asked.
     private var open: [String: [Question]] = [:]
-    private var sizes: [String: TableSizes.Table] = [:]
+    private var longestRows: [String: Int64] = [:]
 
     /// Far below SQLite's limit of 2,000 columns.
     private static let mostQuestions = 200
@@ -61,21 +61,18 @@ package final class TableScans {
     }
 
     /// The bytes of the longest row of a scanned table, if they are more than so many; reads no value.
+    ///
+    /// Nil also if the linked SQLite has no `dbstat`.
     package func longestRow(of table: String, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard include(table), try connection.contentBytes() > Int64(bytes) else { return nil }
-        return try size(of: table).flatMap { $0.longestRow > Int64(bytes) ? $0.longestRow : nil }
-    }
-
-    /// The bytes of a table's pages; nil if they are not known.
-    package func bytes(of table: String) throws(DatabaseError) -> Int64? { try size(of: table)?.bytes }
-
-    /// Nil if the linked SQLite has no `dbstat`, or the pages are damaged.
-    private func size(of table: String) throws(DatabaseError) -> TableSizes.Table? {
-        if let known = sizes[table] { return known }
-        do {
-            sizes[table] = try TableSizes.table(table, on: connection)
-        } catch  where !error.isInterrupted {}
-        return sizes[table]
+        if longestRows[table] == nil {
+            do {
+                longestRows[table] = try TableSizes.longestRow(of: table, on: connection)
+            } catch  where !error.isInterrupted {
+                // The check of pages reports their damage.
+            }
+        }
+        return longestRows[table].flatMap { $0 > Int64(bytes) ? $0 : nil }
     }
 }
 
