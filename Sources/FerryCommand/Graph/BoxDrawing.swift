@@ -26,9 +26,11 @@ package struct BoxDrawing {
         package var style: String
         /// Only DOT has it: a drawing has it in the box at which the line begins.
         package var label: String
+        /// The line of text beside which the line begins.
+        var row: Int?
 
-        package init(from: Int, to: Int, style: String, label: String = "") {
-            (self.from, self.to, self.style, self.label) = (from, to, style, label)
+        package init(from: Int, to: Int, style: String, label: String = "", row: Int? = nil) {
+            (self.from, self.to, self.style, self.label, self.row) = (from, to, style, label, row)
         }
     }
 
@@ -42,13 +44,13 @@ package struct BoxDrawing {
         (self.title, self.legend, self.boxes, self.links) = (title, legend, boxes, links)
     }
 
-    fileprivate static let mostLines = 24
+    fileprivate static let mostLines = 80
     private static let (left, top, gap, pitch, head) = (28.0, 76.0, 44.0, 16.0, 38.0)
 
     private var width: Double {
         let texts = boxes.flatMap { [$0.title] + $0.shown }
         let longest = texts.map { TextMetrics.width($0, size: Drawing.size, isBold: true) }.max() ?? 0
-        return min(360, max(140, (longest + 2 * Drawing.inset).rounded(.up)))
+        return min(420, max(140, (longest + 2 * Drawing.inset).rounded(.up)))
     }
 
     /// The boxes in their order, from top to bottom, in as many columns as make a picture of about four by three.
@@ -75,8 +77,8 @@ package struct BoxDrawing {
     /// The lines: within the gaps beside the columns and above all boxes; between two boxes below each other, straight.
     package var routes: [[(x: Double, y: Double)]] {
         let rects = layout.boxes
-        let pitch = (rects.first?.width ?? 0) + Self.gap
-        func column(_ rect: Rect) -> Int { Int(((rect.x - Self.left) / pitch).rounded()) }
+        let step = (rects.first?.width ?? 0) + Self.gap
+        func column(_ rect: Rect) -> Int { Int(((rect.x - Self.left) / step).rounded()) }
         return links.enumerated().map { index, link in
             let (one, other) = (rects[link.from], rects[link.to])
             let (first, last) = (column(one), column(other))
@@ -86,11 +88,14 @@ package struct BoxDrawing {
             }
             // Lines beside each other, in the middle of a gap; the gap with the number -1 is at the left of all.
             let shift = Double(index * 7 % 29) - 14
-            func gap(after column: Int) -> Double { Self.left + Double(column + 1) * pitch - Self.gap / 2 + shift }
+            func gap(after column: Int) -> Double { Self.left + Double(column + 1) * step - Self.gap / 2 + shift }
             func side(_ rect: Rect, isRight: Bool, salt: Int) -> (x: Double, y: Double) {
                 (isRight ? rect.right : rect.x, rect.y + 8 + Double((index * 5 + salt) % max(1, Int(rect.height) - 16)))
             }
-            let start = side(one, isRight: last >= first, salt: 0)
+            var start = side(one, isRight: last >= first, salt: 0)
+            if let row = link.row {
+                start.y = one.y + 36 + Double(min(row, boxes[link.from].shown.count - 1)) * Self.pitch
+            }
             let end = side(other, isRight: last <= first, salt: 3)
             let out = gap(after: last >= first ? first : first - 1)
             let back = gap(after: last <= first ? last : last - 1)

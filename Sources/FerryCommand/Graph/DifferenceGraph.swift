@@ -65,7 +65,7 @@ struct DifferenceGraph {
             title: "\(names.from) → \(names.to)", legend: heading,
             boxes: boxes.map {
                 BoxDrawing.Box(style: $0.kind.rawValue, title: "\($0.kind.sign) \($0.title)", lines: $0.lines)
-            }, links: BoxDrawing.Link.pairs(boxes.map { ($0.entity, $0.related) }))
+            }, links: BoxDrawing.Link.pairs(boxes.map { box in (box.entity, box.related.map { (nil, $0) }) }))
     }
 }
 

@@ -73,14 +73,16 @@ struct ModelGraph {
     let name: String
     let model: ManagedObjectModel
 
-    private var entities: [(name: String, lines: [String], related: [String])] {
-        model.entities.keys.inOrder(by: codeUnitOrder).map { entity in
-            let relationships = model.relationships(of: entity)
-            return (
-                entity,
-                model.attributes(of: entity).map(ChangeWords.described) + relationships.map(ChangeWords.described),
-                relationships.map(\.destinationEntity)
-            )
+    /// Each entity with its own properties; those of its superentity are there.
+    private var entities: [(name: String, lines: [String], related: [(row: Int?, name: String)])] {
+        model.entities.inOrder { codeUnitOrder($0.key, $1.key) }.map { name, entity in
+            let above = entity.superentity.map { "is a \($0)" }
+            let lines = [above].compactMap { $0 } + entity.attributes.map(ChangeWords.described)
+            var related = entity.relationships.enumerated().map { index, relationship in
+                (row: Int?.some(lines.count + index), name: relationship.destinationEntity)
+            }
+            if let superentity = entity.superentity { related.append((0, superentity)) }
+            return (name, lines + entity.relationships.map(ChangeWords.described), related)
         }
     }
 
@@ -99,15 +101,15 @@ struct ModelGraph {
 
 extension BoxDrawing.Link {
     /// A line for each two boxes that are related, whatever the direction.
-    static func pairs(_ boxes: [(name: String, related: [String])]) -> [BoxDrawing.Link] {
+    static func pairs(_ boxes: [(name: String, related: [(row: Int?, name: String)])]) -> [BoxDrawing.Link] {
         let places = Dictionary(boxes.enumerated().map { ($0.element.name, $0.offset) }) { one, _ in one }
         var seen: Set<[Int]> = []
         return boxes.enumerated().flatMap { index, box in
-            box.related.compactMap { name in
+            box.related.compactMap { row, name in
                 guard let other = places[name], other != index,
                     seen.insert([min(index, other), max(index, other)]).inserted
                 else { return nil }
-                return BoxDrawing.Link(from: index, to: other, style: "relation")
+                return BoxDrawing.Link(from: index, to: other, style: "relation", row: row)
             }
         }
     }
