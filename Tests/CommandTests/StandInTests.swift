@@ -157,9 +157,9 @@ struct StandInTests {
     @Test("A package has a struct for each class, and lists every property with its type", arguments: cases)
     func packs(_ fixture: Case) throws {
         let folder = try TemporaryFolder()
-        let words = ["mapping", "init", "--swift", "--extends", fixture.path] + fixture.options
+        let words = ["mapping", "init", "--extends", fixture.path] + fixture.options
         let written = Captured.run(
-            words + ["--ferry", Fixtures.packageRoot, "--output", folder.file("package")], isJSON: true)
+            words + ["--swift", Fixtures.packageRoot, "--output", folder.file("package")], isJSON: true)
         #expect(written.exitCode == .success, "\(written.output)")
         let package = try JSONDecoder().decode(Package.self, from: Data(written.output.utf8))
         #expect(package.policies.contains(fixture.policy) && package.open >= package.policies.count)
@@ -181,23 +181,23 @@ struct StandInTests {
         }
     }
 
-    @Test("A package depends on a folder or on a repository, and --ferry alone is not enough")
+    @Test("A package depends on a folder or on a repository, and --swift alone is not enough")
     func depends() throws {
         let fixture = Self.cases[2]
         let folder = try TemporaryFolder()
-        let words = ["mapping", "init", "--swift", "--extends", fixture.path] + fixture.options
-        #expect(Captured.run(words).exitCode == .usage)
-        #expect(Captured.run(["mapping", "init", "A", "B", "--ferry", "C"]).exitCode == .usage)
-        let nowhere = Captured.run(words + ["--ferry", folder.file("none"), "--output", folder.file("a")])
+        let words = ["mapping", "init", "--extends", fixture.path] + fixture.options
+        #expect(Captured.run(words + ["--swift", "C"]).exitCode == .usage)
+        #expect(Captured.run(["mapping", "init", "A", "B", "--swift", "C"]).exitCode == .usage)
+        let nowhere = Captured.run(words + ["--swift", folder.file("none"), "--output", folder.file("a")])
         #expect(nowhere.exitCode == .refused && !FileManager.default.fileExists(atPath: folder.file("a")))
         let repository = Captured.run(
-            words + ["--ferry", "https://example.org/team/ferry.git", "--output", folder.file("b")])
+            words + ["--swift", "https://example.org/team/ferry.git", "--output", folder.file("b")])
         #expect(repository.exitCode == .success)
         let manifest = try String(contentsOfFile: folder.file("b/Package.swift"), encoding: .utf8)
         #expect(manifest.contains(".package(url: \"https://example.org/team/ferry.git\", from: "))
         #expect(manifest.contains("package: \"ferry\""))
         let again = Captured.run(
-            words + ["--ferry", "https://example.org/team/ferry.git", "--output", folder.file("b")])
+            words + ["--swift", "https://example.org/team/ferry.git", "--output", folder.file("b")])
         #expect(again.exitCode == .refused && again.diagnostics.contains("already exists"))
     }
 }

@@ -26,11 +26,10 @@ struct MappingInitCommand: Command {
                 "--models", "PATH",
                 "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its "
                     + "model, named by NAME=STORE, or a folder of them)."),
-            .flag("--swift", "With --extends: create a Swift package in the folder named by --output."),
             .value(
-                "--ferry", "PATH|URL",
-                "With --swift: the Ferry package to depend on, its folder or the URL of its repository."
-            ),
+                "--swift", "FERRY",
+                "With --extends: create a Swift package in the folder named by --output. It depends on Ferry's package FERRY, a "
+                    + "folder or the URL of its repository."),
             .repeated(
                 "--unique", "ENTITY=ATTRIBUTES",
                 "Merge the entity's objects with equal values of these attributes (comma-separated). Nil is not "
@@ -48,7 +47,7 @@ struct MappingInitCommand: Command {
         try check()
         if let extended = arguments.value("--extends") {
             let files = try StandInFiles(extended, models: arguments.values("--models"), output: output)
-            if arguments.has("--swift"), let ferry = arguments.value("--ferry") {
+            if let ferry = arguments.value("--swift") {
                 try files.writePackage(ferry: ferry, on: console)
             } else {
                 let file = files.file()
@@ -114,14 +113,10 @@ struct MappingInitCommand: Command {
 
     private func check() throws(FerryError) {
         if let output { try WritePlace().check(output) }
-        let (isExtending, isPackage) = (arguments.value("--extends") != nil, arguments.has("--swift"))
+        let (isExtending, isPackage) = (arguments.value("--extends") != nil, arguments.value("--swift") != nil)
         let (words, models) = (arguments.operands, arguments.values("--models"))
-        if arguments.value("--ferry") != nil, !isPackage {
-            throw arguments.wrong("--ferry has no effect without --swift.")
-        }
-        if isPackage, !isExtending || output == nil || arguments.value("--ferry") == nil {
-            throw arguments.wrong(
-                "--swift creates a package for a mapping model.", "Give --extends, --output and --ferry.")
+        if isPackage, !isExtending || output == nil {
+            throw arguments.wrong("--swift creates a package for a mapping model.", "Give --extends and --output.")
         }
         if isPackage, let named = models.first(where: { ModelWord.split($0).name != nil }) {
             throw arguments.wrong("--swift takes no name for a store's version: \(named).", "Give the store alone.")

@@ -189,7 +189,7 @@ extension FerryError {
         let name = "stand-in-\(base.lastIndex(of: ".").map { String(base[..<$0]) } ?? base).json"
         return remedy.commandLine + " To start one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
             + models.joined(separator: " ") + " --output \(ShellWord.quoted(name))\n"
-            + "For a Swift package, use --swift --ferry PATH --output FOLDER instead, where PATH is Ferry's package."
+            + "For a Swift package, use --swift PATH --output FOLDER instead, where PATH is Ferry's package."
     }
 
     /// Any error as a `FerryError`.
