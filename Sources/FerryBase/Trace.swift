@@ -1,4 +1,4 @@
-/// A statement, a file operation or a phase with its time, for tests and `--trace`.
+/// A statement, a file operation or a phase with its time, for tests and `FERRY_TRACE`.
 public struct TraceEvent: Sendable {
     public enum Kind: String, Sendable { case statement, file, phase }
     public var kind: Kind
