@@ -78,7 +78,7 @@ struct LossCounter {
         let most = ChainLoss.Count.atMost(all.number)
         switch loss.cause {
         case .removed, .noEntityMapping, .removedByMapping, .notCarried: return all
-        case _ where loss.pass > 1, .carriedInPart(by: []) where loss.objects.areAll: return most
+        case _ where loss.pass != 1: return most
         case .unordered, .orderedAnew: return all
         case .relatedToOne(let isExact):
             guard let key = place.key, reads(loss, effort) else { return most }

@@ -50,19 +50,13 @@ struct AttributeLosses {
     private func narrowed(_ property: StoredProperty) -> ChainLoss? {
         guard let found = carriers.all[property] else { return nil }
         let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
-        guard let first = narrow.first,
+        guard let first = narrow.first(where: { !$0.isPart }) ?? narrow.first,
             let new = step.destination.model.attribute(
                 first.destination.property ?? "", of: first.destination.entity)?.type
         else { return nil }
-        let keep = found.filter { carrier in
-            let mapping = carrier.reading.mapping
-            return carrier.isOwn && carrier.pair == .nothing && mapping.iteration == nil && mapping.unique.isEmpty
-        }
+        let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
         // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
-        let isPart = first.reading.mapping.iteration != nil || !first.reading.mapping.unique.isEmpty
-        guard
-            !keep.contains(where: { isPart || ($0.reading.mapping.readsEveryObject && $0.reading.conditions.isEmpty) })
-        else { return nil }
+        guard !keep.contains(where: { first.isPart || $0.reading.isOfEveryObject }) else { return nil }
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)

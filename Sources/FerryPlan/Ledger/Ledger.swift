@@ -243,10 +243,12 @@ struct Ledger {
                 && !told.contains(where: { $0.property == leaf.name && $0.entities.contains(entity) })
             {
                 guard let index = thinning(of: StoredProperty(entity: entity, property: leaf.name)) else { continue }
-                losses.append(
-                    ChainLoss(
-                        entity: entity, property: leaf.name, entities: [entity], version: versions[index],
-                        step: index + 1, cause: .carriedInPart(by: [])))
+                var loss = ChainLoss(
+                    entity: entity, property: leaf.name, entities: [entity], version: versions[index],
+                    step: index + 1, cause: .carriedInPart(by: []))
+                // No single pass shows which values have no other copy.
+                loss.pass = 0
+                losses.append(loss)
             }
         }
         return losses

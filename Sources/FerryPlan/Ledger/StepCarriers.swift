@@ -13,6 +13,9 @@ struct Carrier: Sendable, Hashable {
     /// Whether each link becomes an object that is related to both ends.
     var isJoin = false
 
+    /// Whether the mapping makes parts of objects, or one object of several.
+    var isPart: Bool { reading.mapping.iteration != nil || !reading.mapping.unique.isEmpty }
+
     /// Whether the values are those of the mapping's source objects themselves.
     var isOwn: Bool { reading.path.isEmpty && !reading.isOfElement }
 }

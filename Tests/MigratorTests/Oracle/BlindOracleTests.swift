@@ -70,7 +70,7 @@ struct BlindOracleTests {
             // Rules that replace others of some objects only, or beside a rule for the same links elsewhere.
             2_000_027, 2_000_092, 2_000_187, 2_000_359,
             // Values of merged objects that another rule carries of some, and several reasons in a later step.
-            2_000_198, 2_000_219, 2_000_239, 2_000_267, 2_000_275, 2_000_308,
+            2_000_198, 2_000_219, 2_000_239, 2_000_267, 2_000_275, 2_000_308, 2_000_573,
             // A refusal that only the run knew.
             2_000_259,
         ] as [UInt64])

@@ -151,25 +151,24 @@ final class RandomPair {
     /// Migrates as the checked plan says; nil if both refuse.
     private func migrate(to target: String, at output: String) throws -> MigrationReport? {
         var configuration = configuration(to: target, at: output)
-        let plan = try? migrator().plan(configuration, checksRows: true)
-        if plan?.losses.isEmpty == false {
+        let (plan, report) = try compare(configuration)
+        guard let plan, let report else { return nil }
+        if !plan.losses.isEmpty {
             configuration.losses = .refuse
-            _ = try compare(configuration)
-            configuration.losses = .allow
+            configuration.output = URL(fileURLWithPath: output + ".refused")
+            guard try compare(configuration).report == nil else {
+                throw Disagreement(plan: plan.losses.map(\.text).joined(separator: " "), run: "runs")
+            }
         }
-        guard let report = try compare(configuration) else { return nil }
-        told += [
-            .init(document: "plan", losses: plan?.losses ?? []), .init(document: "report", losses: report.losses),
-        ]
+        told += [.init(document: "plan", losses: plan.losses), .init(document: "report", losses: report.losses)]
         return report
     }
 
-    private func compare(_ configuration: Configuration) throws -> MigrationReport? {
-        var unchecked: [String] = []
-        let plan = Self.refusal {
-            let plan = try migrator().plan(configuration, checksRows: true)
-            unchecked = plan.notChecked ?? []
-            return plan.refusals.first
+    private func compare(_ configuration: Configuration) throws -> (plan: PlanReport?, report: MigrationReport?) {
+        var plan: PlanReport?
+        let planned = Self.refusal {
+            plan = try migrator().plan(configuration, checksRows: true)
+            return plan?.refusals.first
         }
         var report: MigrationReport?
         let run = Self.refusal {
@@ -181,17 +180,17 @@ final class RandomPair {
             let differences = (run.cause as? VerificationDifferences)?.summary.differences ?? []
             throw Unverified(differences: differences.map { "\($0.check) of \($0.entity ?? "?") \($0.property ?? "")" })
         }
-        guard plan?.code.consequence == run?.code.consequence else {
+        guard planned?.code.consequence == run?.code.consequence else {
             // The verdict names what nobody can check before the run.
-            let names = unchecked.flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "." } }
+            let names = (plan?.notChecked ?? []).flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "." } }
             let properties = names.map { $0.split(separator: ".") }.filter { $0.count == 2 }.map { $0[1].lowercased() }
-            if plan == nil, let message = run?.message.lowercased(), properties.contains(where: message.contains) {
-                return nil
+            if planned == nil, let message = run?.message.lowercased(), properties.contains(where: message.contains) {
+                return (plan, nil)
             }
             Self.keep(folder)
-            throw Disagreement(plan: plan.map { "\($0)" } ?? "runs", run: run.map { "\($0)" } ?? "runs")
+            throw Disagreement(plan: planned.map { "\($0)" } ?? "runs", run: run.map { "\($0)" } ?? "runs")
         }
-        return report
+        return (plan, report)
     }
 
     private static func refusal(_ body: () throws -> FerryError?) -> FerryError? {

@@ -84,7 +84,7 @@ final class StepEvidence {
     func places(of object: Object) throws -> Set<Place<Object>> {
         try words.carriers(of: object.entity).reduce(into: []) { places, mapping in
             for one in try made(by: mapping, of: object.key) {
-                places.insert(Place(item: one, isDoubtful: mapping.filters && !mapping.unique.isEmpty))
+                places.insert(Place(item: one, isDoubtful: mapping.filters && words.isAmbiguous(mapping)))
             }
         }
     }
