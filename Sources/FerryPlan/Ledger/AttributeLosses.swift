@@ -60,6 +60,8 @@ struct AttributeLosses {
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
+        // The objects that keep a copy in one that is found or made of an element are not known.
+        if found.contains(where: { $0.isOwn && $0.pair == .nothing && $0.isPart }) { loss.pass = 0 }
         return loss
     }
 
