@@ -1,5 +1,5 @@
 internal import FerryGenerate
-package import FerryModel
+internal import FerryModel
 
 extension RandomMapping {
     /// Returns mappings of entities that are gone into others: the objects of two entities become those of one.
