@@ -72,9 +72,12 @@ struct LinkLosses {
     private struct Pair {
         let owner: Carrier
         let end: ChainLoss.Reading
+        /// Whether the object at the end is read for each of its links.
+        var isEndOfEach = false
 
         func relates(_ mapping: ResolvedEntityMapping, _ inverse: String?) -> Bool {
-            (end.mapping == mapping || (end.mapping.source == mapping.source && end.mapping.readsEveryObject))
+            let isOfEach = end.mapping.readsEveryObject || (isEndOfEach && end.mapping.filter == nil)
+            return (end.mapping == mapping || (end.mapping.source == mapping.source && isOfEach))
                 && end.conditions.allSatisfy { condition in inverse.map { condition.holds(whereThereIs: $0) } ?? false }
         }
     }
@@ -90,7 +93,7 @@ struct LinkLosses {
                     targets(of: carrier).filter { $0.source == entity }.map { mapping in
                         Pair(
                             owner: Carrier(reading: .init(mapping), destination: carrier.destination),
-                            end: carrier.reading)
+                            end: carrier.reading, isEndOfEach: carrier.isJoin)
                     }
                 }
             }
