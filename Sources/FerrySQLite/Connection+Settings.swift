@@ -50,12 +50,10 @@ extension Connection {
     ///
     /// The database is read by `vfs`, which must live as long as the connection, if it is not the connection's own.
     package func attach(
-        path: String, as schema: String, mode: Mode = .readWrite, by vfs: VFS? = nil
+        path: String, as schema: String, mode: Mode = .readWrite
     ) throws(DatabaseError) {
         let statement = "ATTACH ? AS \(Connection.quoted(schema))"
-        var address = try Connection.uri(path: path, mode: mode)
-        if let vfs { address += (address.contains("?") ? "&" : "?") + "vfs=\(vfs.name)" }
-        let uri = Value.text(address)
+        let uri = Value.text(try Connection.uri(path: path, mode: mode))
         guard try Connection.indexesLogInMemory(path, mode) else { return try run(statement, [uri]) }
         // ATTACH reads the file, so the mode must be set for all databases before.
         try execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -20,22 +20,22 @@ package final class PageReader {
     package var readsLog: Bool { log != nil }
 
     /// - Throws: ``DatabaseError``; `SQLITE_MISUSE` outside a transaction.
-    package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
+    package init(_ connection: Connection) throws(DatabaseError) {
         guard connection.isInTransaction else {
             throw DatabaseError(code: 21, message: "pages are read inside a transaction only")
         }
         // A deferred transaction begins with its first statement.
-        guard let pageSize = try connection.pragma("page_size", in: schema)?.integer,
-            try connection.value("SELECT count(*) FROM \(Connection.quoted(schema)).sqlite_master") != nil,
-            let main = try OpenFile(.main, of: connection, schema: schema)
+        guard let pageSize = try connection.pragma("page_size")?.integer,
+            try connection.value("SELECT count(*) FROM main.sqlite_master") != nil,
+            let main = try OpenFile(.main, of: connection, schema: "main")
         else {
-            throw DatabaseError(code: 1, message: "\(schema) has no file")
+            throw DatabaseError(code: 1, message: "the database has no file")
         }
         self.connection = connection
         self.main = main
         mainBytes = try main.size()
-        if try connection.pragma("journal_mode", in: schema)?.text == "wal",
-            let journal = try OpenFile(.journal, of: connection, schema: schema)
+        if try connection.pragma("journal_mode")?.text == "wal",
+            let journal = try OpenFile(.journal, of: connection, schema: "main")
         {
             log = try WriteAheadLog(journal)
             logBytes = try journal.size()

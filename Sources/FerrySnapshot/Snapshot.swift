@@ -29,8 +29,6 @@ package struct SnapshotDescription: Sendable {
     package var tool: String
     /// The folder of the store's external data (`.NAME_SUPPORT`); nil if there is none.
     package var externalFolder: String?
-    /// The snapshot that the new one replaces; nil if there is none.
-    var replaced: (name: String, sequence: Int64?)?
 
     package init(
         created: Int64, store: String, version: String?, versionHashes: [String: [UInt8]] = [:],

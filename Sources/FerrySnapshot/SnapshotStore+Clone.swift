@@ -95,35 +95,6 @@ extension SnapshotStore {
         if let found { throw ArchiveReader.damaged(snapshot.archivePath, found) }
     }
 
-    /// Replaces a clone by an archive in the form that this build writes; a snapshot of another form stays as it is.
-    ///
-    /// The snapshot keeps its name and its place in the order. A stopped call is resumed by the next one; until the
-    /// archive is whole the clone stays.
-    ///
-    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.snapshotFailed`, or the reason of the stop request.
-    package func compress(_ snapshot: Snapshot, options: SnapshotOptions = SnapshotOptions()) throws -> Snapshot {
-        var made = snapshot
-        if snapshot.form == .clone {
-            if let problem = try load(snapshot.name).problem { throw problem }
-            let head = try Manifest.read(snapshot.manifestPath, files: files)
-            var description = SnapshotDescription(
-                created: head.createdSeconds, store: head.store, version: head.version,
-                versionHashes: head.hashes, rows: head.rows, tool: head.tool,
-                externalFolder: head.external == nil ? nil : snapshot.externalPath)
-            description.replaced = (snapshot.name, head.sequence)
-            var options = options
-            options.fingerprint = "clone \(snapshot.name) \(head.archive.modified ?? 0)"
-            made = try onPages(of: snapshot) { connection in
-                try create(from: PageReader(connection), description: description, options: options)
-            }
-        }
-        guard made.form != .clone else { return made }
-        // An earlier call may have ended here.
-        try files.removeIfPresent(folder + "/" + made.name + SnapshotNames.partialState)
-        if try files.removeIfPresent(made.path(as: .clone)) { try files.syncFolder(folder) }
-        return made
-    }
-
     private func onPages<Result>(of snapshot: Snapshot, _ body: (Connection) throws -> Result) throws -> Result {
         let connection = try Connection(path: snapshot.archivePath, mode: .immutable)
         try connection.execute("BEGIN")

@@ -76,7 +76,6 @@ extension SnapshotStore {
     }
 
     func freeName(_ description: SnapshotDescription) throws -> String {
-        if let replaced = description.replaced { return replaced.name }
         let wanted = Snapshot.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
         let endings = SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
         return FileLayer.name(
@@ -144,7 +143,7 @@ extension SnapshotStore {
         var externalFolder: String?
         if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
         let head = Manifest.Head(
-            sequence: try description.replaced?.sequence ?? nextSequence(), created: SnapshotNames.time(created),
+            sequence: try nextSequence(), created: SnapshotNames.time(created),
             createdSeconds: created, tool: description.tool, store: description.store,
             version: description.version,
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },

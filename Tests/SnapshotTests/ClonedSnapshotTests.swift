@@ -67,28 +67,6 @@ struct ClonedSnapshotTests {
         withExtendedLifetime(writer) {}
     }
 
-    @Test("A compressed clone keeps its name, its number and its content, and the clone goes")
-    func compresses() throws {
-        let clone = try cloned()
-        let newer = try cloned()
-        #expect((clone.sequence, newer.sequence) == (1, 2))
-        try store.lookAgain(at: clone.archivePath)
-        let archive = try store.compress(clone)
-        // A run that took the clone still finds it.
-        try store.lookAgain(at: clone.archivePath)
-        #expect(try SnapshotStore.left(at: clone.archivePath, files: files)?.archivePath == archive.archivePath)
-        #expect(archive.form == .preferred && archive.name == clone.name && archive.sequence == 1)
-        #expect(archive.isArchive(clone.archivePath) && !newer.isArchive(clone.archivePath))
-        #expect(try !files.exists(clone.archivePath) && store.unfinished().isEmpty)
-        #expect(try store.list().map(\.form) == [.clone, .preferred])
-        try store.verify(archive)
-        #expect(try restored(archive) == restored(newer))
-        #expect(try store.compress(archive).archivePath == archive.archivePath)
-        let pruned = try store.prune(Retention(newest: 1, minimumAge: 0), now: 1_795_169_800)
-        #expect(pruned.removed.map(\.name) == [archive.name])
-        #expect(try files.list(store.folder).count == 2)
-    }
-
     @Test("A volume without copy-on-write files refuses, and nothing is left")
     func refuses() throws {
         let error = #expect(throws: FerryError.self) {
@@ -142,31 +120,5 @@ struct ClonedSnapshotTests {
         }
         #expect(whole.form == .clone)
         withExtendedLifetime(writer) {}
-    }
-
-    @Test("A failure at any operation of compressing leaves a whole snapshot of the same name")
-    func compressionFaults() throws {
-        let expected = try DatabaseDump.text(path)
-        let count = FaultPlan(copiesClones: true)
-        _ = try SnapshotStore(folder: store.folder, files: FileLayer(faults: count)).compress(cloned())
-        try FileManager.default.removeItem(atPath: store.folder)
-        #expect(count.count > 10)
-        for operation in 1...count.count {
-            let clone = try cloned()
-            let files = FileLayer(faults: FaultPlan(trigger: operation, copiesClones: true))
-            do {
-                _ = try SnapshotStore(folder: store.folder, files: files).compress(clone)
-            } catch {}
-            let found = try store.list()
-            #expect(found.map(\.name) == [clone.name] && found[0].problem == nil, "operation \(operation)")
-            #expect(try restored(found[0]) == expected, "operation \(operation)")
-            let archive = try store.compress(found[0])
-            #expect(archive.form == .preferred, "operation \(operation)")
-            #expect(
-                try Set(self.files.list(store.folder).map(\.name))
-                    == ["\(clone.name).json", FileLayer.name(of: archive.archivePath)], "operation \(operation)")
-            #expect(try restored(archive) == expected, "operation \(operation)")
-            try FileManager.default.removeItem(atPath: store.folder)
-        }
     }
 }

@@ -136,24 +136,6 @@ public struct StoreFiles: Sendable {
         return SnapshotEntry(snapshot, verified: true)
     }
 
-    /// Replaces a snapshot that is a clone (without a name, the newest snapshot) by a compressed archive.
-    ///
-    /// A snapshot that is compressed already stays as it is.
-    ///
-    /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.snapshotFailed`, or the reason of the stop request.
-    public func compressSnapshot(
-        _ snapshot: URL? = nil, in folder: URL? = nil, level: Int = 1, stop: StopRequest = StopRequest(),
-        onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
-    ) throws -> SnapshotEntry {
-        let snapshots = try snapshotStore(folder)
-        var options = SnapshotOptions()
-        (options.level, options.progress, options.stop) = (level, onProgress, stop)
-        let made = try snapshots.snapshots.compress(snapshots.choose(snapshot?.filePath), options: options)
-        // A snapshot that is compressed already is done without a step between.
-        onProgress?(ProgressUpdate(phase: .snapshot, done: made.bytes, total: made.bytes))
-        return SnapshotEntry(made, verified: true)
-    }
-
     /// Reads archives again and compares them with their manifests; without a name, all archives in the folder.
     public func verifySnapshots(_ snapshot: URL? = nil, in folder: URL? = nil) throws -> [SnapshotEntry] {
         let snapshots = try snapshotStore(folder)

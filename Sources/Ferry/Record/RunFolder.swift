@@ -57,16 +57,22 @@ package final class RunFolder {
 
     /// Reads the record of the run in the folder.
     ///
+    /// A restart ignores a record that cannot be read.
+    ///
     /// - Returns: Nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when the folder does not contain a run, or has an unknown form.
-    package func load() throws -> RunRecord? {
+    package func load(restart: Bool = false) throws -> RunRecord? {
         try Self.checkIsOwn(path, files: files)
-        record = try Self.read(path, files: files)
-        return record
+        do {
+            record = try Self.read(path, files: files)
+            return record
+        } catch let error as FerryError where restart && error.code == .runDiffers {
+            return nil
+        }
     }
 
-    /// Checks that the folder at the path, if there is one, is not somebody else's: a run writes its record first, and
-    /// deletes it last.
+    /// Checks that the folder at the path, if there is one, was made by a run, which writes its record first and deletes it
+    /// last.
     ///
     /// - Throws: ``FerryError`` `.runDiffers`.
     static func checkIsOwn(_ path: String, files: FileLayer) throws {
@@ -80,16 +86,6 @@ package final class RunFolder {
         throw FerryError(
             .runDiffers, "\(path) is not the folder of a run: Ferry has not made it, and needs its name.",
             remedy: "Move it elsewhere.")
-    }
-
-    /// ``load()``, but a restart ignores a record that cannot be read.
-    func load(restart: Bool) throws -> RunRecord? {
-        try Self.checkIsOwn(path, files: files)
-        do {
-            return try load()
-        } catch let error as FerryError where restart && error.code == .runDiffers {
-            return nil
-        }
     }
 
     static func exists(_ path: String, files: FileLayer) throws -> Bool {
