@@ -124,6 +124,7 @@ import Testing
             ("n IN {1, 2, 3}", "n == 1 OR n == 2 OR n == 3"),
             ("a == 1 AND n in[c] {'x'}", "a == 1 AND n ==[c] \"x\""),
             ("NOT n IN {1, 2}", "NOT (n == 1 OR n == 2)"),
+            ("n IN ({1, 2})", "n == 1 OR n == 2"),
             ("n IN {}", "FALSEPREDICATE"),
             ("name LIKE other", "name LIKE other"),
             ("name in[cd] other", "name IN[cd] other"),

@@ -7,8 +7,11 @@ extension Parser {
     ) throws(FerryError) -> Node {
         try advance()
         let options = try options()
-        if comparator == .isIn, token.kind == .symbol("{") { return try membership(of: left, options) }
         let right = try read(Level.comparison.tighter)
+        // Also a list in parentheses.
+        if comparator == .isIn, case .list(let elements) = try expression(right) {
+            return try membership(of: left, elements, right, options)
+        }
         if comparator.searchFunction != nil, case .constant(let constant) = try expression(right) {
             guard case .string(let text) = constant, !text.isEmpty || comparator == .like else {
                 throw lexer.error(
@@ -23,19 +26,19 @@ extension Parser {
     /// The limit of values in a list: a statement allows several times as many.
     private static var elementLimit: Int { 2_000 }
 
-    /// Reads `a IN {x, y}`.
-    private mutating func membership(of left: Node, _ options: String) throws(FerryError) -> Node {
-        let start = token.position
-        let elements = try list("IN")
+    /// Returns `a IN {x, y}`, whose list has been read.
+    private mutating func membership(
+        of left: Node, _ elements: [Expression], _ list: Node, _ options: String
+    ) throws(FerryError) -> Node {
         // The condition repeats the left side for each element.
-        guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
-        else {
+        let length = list.position - left.position
+        guard elements.count <= Self.elementLimit, elements.count * length <= Lexer.lengthLimit * 4 else {
             throw lexer.error(
-                "IN has more than \(Self.elementLimit) values, or many of a long expression", at: start,
+                "IN has more than \(Self.elementLimit) values, or many of a long expression", at: list.position,
                 remedy: "Split it with OR, or compute it in a migration policy.")
         }
-        let predicate = Predicate.isEqual(try expression(left), toOneOf: try expressions(elements), options)
-        return try join(.predicate(predicate), [left] + elements)
+        let predicate = Predicate.isEqual(try expression(left), toOneOf: elements, options)
+        return try join(.predicate(predicate), [left, list])
     }
 
     /// Reads `a BETWEEN {x, y}`.
