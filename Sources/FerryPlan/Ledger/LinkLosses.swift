@@ -248,12 +248,14 @@ struct LinkLosses {
                 let winner = winners.last?.mapping,
                 !losses.contains(where: { $0.entities == [mapping.source] && $0.property == name })
             else { continue }
+            // Which objects `unique` finds, only the run knows.
+            let areOwn = winners.allSatisfy { $0.rule.mappings.contains(mapping.name) }
             let isExact =
-                mapping.keepsEveryObject && old.relationship(name, of: mapping.source)?.isToMany == false
+                areOwn && mapping.keepsEveryObject && old.relationship(name, of: mapping.source)?.isToMany == false
                 && rule.mappings.allSatisfy { step.entityMapping(named: $0)?.keepsEveryObject == true }
             // In a one-to-one, the objects that lose their link also depend on those at the other end.
             let readings =
-                inverse.isToMany
+                inverse.isToMany && areOwn
                 ? winners.compactMap { mapping, rule in
                     rule.sourceRelationship.map { ChainLoss.Reading(mapping, path: [$0]) }
                 } : []
@@ -275,7 +277,13 @@ struct LinkLosses {
         guard let last = others.last, let lastOwn = own.last,
             (last.mapping.position, last.rule.name) > (lastOwn.mapping.position, lastOwn.rule.name)
         else { return [] }
-        return others.filter { $0.rule.mappings.contains(mapping.name) }
+        return others.filter { other in other.rule.mappings.contains { makes($0, objectsOf: mapping) } }
+    }
+
+    /// Whether an entity mapping makes a mapping's objects, or may find them by `unique`.
+    private func makes(_ name: String, objectsOf mapping: ResolvedEntityMapping) -> Bool {
+        guard name != mapping.name, let other = step.entityMapping(named: name) else { return name == mapping.name }
+        return !other.unique.isEmpty && other.destination == mapping.destination
     }
 
     // MARK: Merged objects

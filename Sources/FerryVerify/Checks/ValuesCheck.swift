@@ -109,7 +109,9 @@ extension Expression {
         case .keyPath: (sourceKeys ?? fromSource.sourceKeys) == attribute
         case .ifNil(let value, _): value.copies(attribute)
         case .ternary(_, let value, let other): value.copies(attribute) || other.copies(attribute)
-        case .predefined("castObject:toType:", let operands): operands.first?.copies(attribute) == true
+        case .predefined("castObject:toType:", let operands), .predefined("noindex:", let operands),
+            .predefined(Expression.validSelector, let operands):
+            operands.first?.copies(attribute) == true
         default: false
         }
     }

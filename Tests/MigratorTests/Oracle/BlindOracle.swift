@@ -152,11 +152,9 @@ struct BlindOracle {
     private mutating func compare(_ names: [(property: String?, entities: [String])], _ missing: Missing) {
         for document in told {
             let numbers = names.map { self.numbers($0, in: document) }
-            let isTold = numbers.contains { $0.most >= missing.least && $0.least <= missing.most }
-            // Both names of a link may tell a part, but no more than all.
+            // Each name of a link may tell a part, for a reason of its own, but no more than all.
             let sum = numbers.map(\.most).reduce(0, +)
-            let isRight = numbers.allSatisfy { $0.least <= missing.most } && sum >= missing.least
-            guard !isTold || !isRight else { continue }
+            if sum >= missing.least, numbers.allSatisfy({ $0.least <= missing.most }) { continue }
             let title = names[0].entities[0] + (names[0].property.map { "." + $0 } ?? "")
             let texts = document.losses.filter { loss in
                 names.contains { $0.property == loss.property && $0.entities.contains(loss.entity) }

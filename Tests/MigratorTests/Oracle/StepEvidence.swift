@@ -45,7 +45,11 @@ final class StepEvidence {
         by mapping: MappingWords.Mapping, of key: Int64, element: Object? = nil
     ) throws -> Set<Object> {
         if !mapping.unique.isEmpty, let keys = try uniqueKeys(of: mapping, key) {
-            let found = try objects(mapping.destination, mapping.unique)[keys.map { $0.map(Self.comparable) }] ?? []
+            let all = try objects(mapping.destination, mapping.unique)
+            // An attribute of another type holds the key's value converted.
+            let found =
+                all[keys.map { $0.map(Self.comparable) }]
+                ?? all.first { zip($0.key, keys).allSatisfy(Self.tells) }?.value ?? []
             return Set(found.map { Object(entity: mapping.destination, key: $0) })
         }
         var marks = [try old.values("mark", of: mapping.source)[key]]
@@ -141,6 +145,11 @@ final class StepEvidence {
         let own = try old.keys(mapping.source)
         return (try old.links(relationship, of: mapping.source) ?? []).filter { $0.to == object.key }.map(\.from)
             .filter(own.contains)
+    }
+
+    private static func tells(_ new: Value?, _ old: Value?) -> Bool {
+        guard let new, let old else { return new == nil && old == nil }
+        return tells(new, old)
     }
 
     /// Whether a value can be told from another one, perhaps of another type.
