@@ -6,6 +6,8 @@ package struct ToldLoss: Sendable, Hashable, Codable {
     package var property: String?
     /// Their number; nil if it is not known.
     package var number: Int64?
+    /// Whether a later step of the chain loses it.
+    package var isOfLaterStep = false
 
     package init(entity: String, property: String?, number: Int64?) {
         (self.entity, self.property, self.number) = (entity, property, number)

@@ -231,20 +231,21 @@ struct Ledger {
         return named
     }
 
-    /// Attributes of which one of several copies ends at a later step, while no other copy has every value.
+    /// Objects and attributes of which one of several copies ends at a later step, while no other copy has each of them.
     private func thinned(except told: [ChainLoss], _ whole: [StoredProperty: Int]) -> [ChainLoss] {
         guard carriers.count > 1, carriers.contains(where: { !$0.step.mappingModels.allSatisfy(\.isInferred) }) else {
             return []
         }
         var losses: [ChainLoss] = []
         for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
-            for leaf in model.leaves(of: entity)
-            where !leaf.isTransient && whole[StoredProperty(entity: entity, property: leaf.name)] == nil
-                && !told.contains(where: { $0.property == leaf.name && $0.entities.contains(entity) })
+            let attributes = model.leaves(of: entity).filter { !$0.isTransient }.map { Optional($0.name) }
+            for name in [nil] + attributes
+            where whole[StoredProperty(entity: entity, property: name)] == nil
+                && !told.contains(where: { $0.property == name && $0.entities.contains(entity) })
             {
-                guard let index = thinning(of: StoredProperty(entity: entity, property: leaf.name)) else { continue }
+                guard let index = thinning(of: StoredProperty(entity: entity, property: name)) else { continue }
                 var loss = ChainLoss(
-                    entity: entity, property: leaf.name, entities: [entity], version: versions[index],
+                    entity: entity, property: name, entities: [entity], version: versions[index],
                     step: index + 1, cause: .carriedInPart(by: []))
                 // No single pass shows which values have no other copy.
                 loss.pass = 0
@@ -287,10 +288,18 @@ struct Ledger {
         let origins = held([:], at: index)
         let later = Ledger(carriers: Array(carriers[index...]), versions: Array(versions[index...]))
         return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
-            let own = Set(loss.entities.map { StoredProperty(entity: $0, property: loss.property) })
-            let sides = own.union(own.flatMap(carriers[index].sides))
+            let sides = later.names(of: loss)
             return (loss, Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys))
         }
+    }
+
+    /// All lines but those of orders, without counts.
+    func uncounted() -> [ChainLoss] { losses(of: [:], areEstimated: true).filter { !$0.isOfOrder } }
+
+    /// What a line of the first step loses, with the inverses of relationships.
+    func names(of loss: ChainLoss) -> Set<StoredProperty> {
+        let own = Set(loss.entities.map { StoredProperty(entity: $0, property: loss.property) })
+        return own.union(own.flatMap(carriers[0].sides))
     }
 
     // MARK: What is computed anew

@@ -130,9 +130,13 @@ struct StepCarriers {
         }
     }
 
-    /// The properties that alone have every value of an attribute.
+    /// The properties that alone have every value of an attribute, or the entities with every object.
     func wholeCopies(of property: StoredProperty) -> Set<StoredProperty> {
-        guard let name = property.property else { return [] }
+        guard let name = property.property else {
+            return Set(
+                (mappings[property.entity] ?? []).filter { $0.readsEveryObject }
+                    .map { StoredProperty(entity: $0.destination, property: nil) })
+        }
         return Set(
             Dictionary(grouping: (all[property] ?? []).filter(\.isOwn), by: \.destination).filter { _, found in
                 found.allSatisfy { $0.pair == .nothing && $0.reading.mapping.unique.isEmpty }

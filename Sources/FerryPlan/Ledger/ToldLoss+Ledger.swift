@@ -7,9 +7,13 @@ extension ToldLoss {
     package static func of(_ step: ResolvedStep, reported: [ToldLoss]?) -> [ToldLoss] {
         let ledger = Ledger([step], versions: [step.destination.name])
         let transformed = ledger.transformed().map { ToldLoss(entity: $0.entity, property: $0.property, number: nil) }
-        if let reported, step.middle.isEmpty { return reported + transformed }
-        return transformed
-            + ledger.losses(of: [:], areEstimated: true).filter { !$0.isOfOrder }.map { ToldLoss($0, isCounted: false) }
+        if let reported, step.middle.isEmpty {
+            // What a later step loses as a whole is not told of this one, which may lose a part of it.
+            let later = Set(reported.filter(\.isOfLaterStep).map { StoredProperty(entity: $0.entity, property: $0.property) })
+            let parts = later.isEmpty ? [] : ledger.uncounted().filter { !ledger.names(of: $0).isDisjoint(with: later) }
+            return reported.filter { !$0.isOfLaterStep } + transformed + parts.map { ToldLoss($0, isCounted: false) }
+        }
+        return transformed + ledger.uncounted().map { ToldLoss($0, isCounted: false) }
     }
 
     package init(_ loss: ChainLoss, isCounted: Bool = true) {
