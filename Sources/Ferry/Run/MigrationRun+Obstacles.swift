@@ -34,7 +34,7 @@ extension MigrationRun {
         if configuration.hasStages { return "a hook runs after it" }
         if plan.isInPlace, hasBegunInFolder { return "an earlier call started it there" }
         if plan.isInPlace, plan.steps.count > 1 { return "each step is verified separately" }
-        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, inPlace) else {
+        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRowsInPlace(plan, inPlace) else {
             return nil
         }
         if configuration.holdsSwap { return "the swap is held" }
@@ -42,7 +42,7 @@ extension MigrationRun {
         return nil
     }
 
-    private func writesRows(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Bool {
+    func writesRowsInPlace(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Bool {
         guard plan.steps.count == 1, case .success(let program)? = try inPlace?.attempt() else { return true }
         return !program.moves.touched.isEmpty
     }

@@ -17,7 +17,7 @@ struct Planned {
     let inPlace: ProgramInPlace?
     /// What is asked about rows: of all tables whose rows are counted.
     let scans: TableScans
-    /// The store's tables whose pages and rows are checked: those that a run without full verification writes; nil for all.
+    /// The store's tables whose pages and rows are checked: those that the run writes; nil for all.
     var checkedTables: Set<String>?
     /// The properties whose values are computed anew.
     var transformed: [Transformation] = []
@@ -37,6 +37,27 @@ struct Planned {
 }
 
 extension MigrationRun {
+    /// A plan with the estimates of its steps; made again if its one transaction may outlast the budget.
+    func estimated(_ planned: Planned, _ store: OpenedStore, again: () throws -> Planned?) throws -> Planned {
+        var planned = planned
+        planned.steps = try stepEstimates(planned, store).find()
+        guard copying == nil, try outlastsBudget(planned, store) else { return planned }
+        copying = Planner.Copying(allBecause: "the time budget may run out within its one transaction")
+        guard var planned = try again() else { return planned }
+        planned.steps = try stepEstimates(planned, store).find()
+        return planned
+    }
+
+    /// Whether a step that rewrites rows in one transaction may never end, since each call stops and begins again.
+    private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
+        guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
+            planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace),
+            let longest = try stepEstimates(planned, store).longestUnit(of: planned.steps, swapsStore: false)
+        else { return false }
+        // The estimate is of an idle machine.
+        return longest.time * 3 > budget
+    }
+
     /// The plan, with counted rows unless the counts do not matter.
     ///
     /// A step in place that writes no row (a renaming, a new attribute without default) takes as long for two million
@@ -74,11 +95,14 @@ extension MigrationRun {
 
     /// The plan of one step in place that checks and counts only the tables that it writes; nil if all are checked.
     ///
-    /// With full verification, and beside a snapshot, a run reads every page in any case.
+    /// Beside a compressed snapshot a run reads every page in any case, and in a file of the run folder full verification
+    /// compares all rows; on the store itself no statement can write the other tables.
     private func plannedForWritten(
         _ estimated: Planned, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion
     ) throws -> Planned? {
-        guard configuration.verify != .full, let tables = try writtenTables(estimated) else { return nil }
+        guard configuration.verify != .full || estimated.plan.runsInFolderBecause == nil,
+            let tables = try writtenTables(estimated)
+        else { return nil }
         var planned = try planned(store, from: version, to: target, .exactly(in: tables))
         guard try writtenTables(planned) == tables else { return nil }
         planned.checkedTables = tables

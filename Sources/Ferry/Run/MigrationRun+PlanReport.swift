@@ -18,7 +18,7 @@ extension MigrationRun {
             try checkParts(of: store, as: version)
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        planned.steps = try stepEstimates(planned, store).find()
+        planned = try estimated(planned, store) { try self.planned(store, checksRows: checksRows) }
         var report = try report(planned, store, readsRows: !checksRows)
         do {
             try RunFolder.checkIsOwn(place.runFolder, files: files)

@@ -185,12 +185,15 @@ final class MigrationRun {
         var planned: Planned
         let bytes: Int64
         do {
-            planned = try sourceGuard.connection.abandoning(on: stop) {
-                try self.planned(store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+            let plan = {
+                try sourceGuard.connection.abandoning(on: self.stop) {
+                    try self.planned(store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
+                }
             }
+            planned = try plan()
             bytes = try store.contentBytes()
             settleMemory(before: bytes)
-            planned.steps = try stepEstimates(planned, store).find()
+            planned = try estimated(planned, store) { try plan() }
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)

@@ -50,7 +50,8 @@ struct Ledger {
         var now: Set<StoredProperty> = [property]
         for (index, carriers) in carriers.enumerated() {
             if trustsPolicies, now.contains(where: { carriers.policy(of: $0) != nil }) { return nil }
-            now = now.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) }
+            let next = property.property == nil ? carriers.standIns : carriers.continuations
+            now = now.reduce(into: []) { $0.formUnion(next($1)) }
             if now.isEmpty { return index }
         }
         return nil
@@ -241,7 +242,8 @@ struct Ledger {
             let attributes = model.leaves(of: entity).filter { !$0.isTransient }.map { Optional($0.name) }
             for name in [nil] + attributes
             where whole[StoredProperty(entity: entity, property: name)] == nil
-                && !told.contains(where: { $0.property == name && $0.entities.contains(entity) })
+                // Of objects that a filter leaves out, a number is told that is too low here.
+                && (name == nil || !told.contains { $0.property == name && $0.entities.contains(entity) })
             {
                 guard let index = thinning(of: StoredProperty(entity: entity, property: name)) else { continue }
                 var loss = ChainLoss(
@@ -258,8 +260,9 @@ struct Ledger {
     private func thinning(of property: StoredProperty) -> Int? {
         var (now, full): (Set<StoredProperty>, Set<StoredProperty>) = ([property], [property])
         for (index, step) in carriers.enumerated() {
-            let ends = now.contains { step.continuations(of: $0).isEmpty }
-            now = now.reduce(into: []) { $0.formUnion(step.continuations(of: $1)) }
+            let next = property.property == nil ? step.standIns : step.continuations
+            let ends = now.contains { next($0).isEmpty }
+            now = now.reduce(into: []) { $0.formUnion(next($1)) }
             full = full.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
             if ends, full.isEmpty, !now.isEmpty { return index }
         }

@@ -130,6 +130,11 @@ struct StepCarriers {
         }
     }
 
+    /// The entities of what stands in for an entity's objects: parts do so only without anything else.
+    func standIns(of objects: StoredProperty) -> Set<StoredProperty> {
+        Set((mappings[objects.entity] ?? []).carriers.map { StoredProperty(entity: $0.destination, property: nil) })
+    }
+
     /// The properties that alone have every value of an attribute, or the entities with every object.
     func wholeCopies(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property else {

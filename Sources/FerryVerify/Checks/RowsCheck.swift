@@ -16,7 +16,7 @@ struct RowsCheck: Check {
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table -> [CheckPart] in
-            if let kept = try keptPart(of: table, in: context) { return [kept] }
+            if let kept = keptPart(of: table, in: context) { return [kept] }
             guard RowWalk.isDivisible(table.root, in: context) else { return [] }
             let counting = try TableTally.counting(ofRowsOf: table, in: context)
             return try Self.ranges(of: table, in: context).map { name, range in
@@ -31,21 +31,12 @@ struct RowsCheck: Check {
         }
     }
 
-    /// The counts of a table whose rows pages have shown; nil for any other table.
-    private func keptPart(of table: EntityTable, in context: VerificationContext) throws -> CheckPart? {
+    /// The reported counts of a kept table; nil for any other table.
+    private func keptPart(of table: EntityTable, in context: VerificationContext) -> CheckPart? {
         guard KeptTables.hold(table.name, in: context) else { return nil }
-        let tally = try TableTally(of: table, in: context)
-        let counts = context.mappings(into: table.root).map { mapping in
-            var counts = EntityMappingCounts(
-                name: mapping.name, source: mapping.source, destination: mapping.destination)
-            counts.read = tally.rowsByEntity[mapping.destination] ?? 0
-            counts.written = counts.read
-            return counts
-        }
-        return CheckPart(name: "kept rows:\(table.root)", subject: table.name) { context, outcome in
-            (outcome.counts, outcome.rows) = (counts, tally.rows)
-            context.report.checked += tally.rows
-        }
+        let names = Set(context.mappings(into: table.root).map(\.name))
+        let counts = (context.verification.counts ?? []).filter { names.contains($0.name) }
+        return CheckPart(name: "kept rows:\(table.root)", subject: table.name) { _, outcome in outcome.counts = counts }
     }
 
     static func ranges(

@@ -41,6 +41,8 @@ struct TableTally: Sendable {
 
     private var counts: [Item: Int64] = [:]
     private(set) var rows: Int64 = 0
+    /// Whether no statement could write the table: its rows are those of the source, and only their number is known.
+    private var isKept = false
 
     /// Limits of a query's columns, together below SQLite's 2,000.
     private static let mostColumns = 200
@@ -112,11 +114,13 @@ struct TableTally: Sendable {
     }
 
     init(of table: EntityTable, in context: VerificationContext) throws {
+        if KeptTables.hold(table.name, in: context) {
+            isKept = true
+            rows = context.progress.state.outcomes[KeptTables.name(of: table.name)]?.counted ?? 0
+            return
+        }
         let items = try Self.items(of: table, in: context).map(\.item)
-        let parts =
-            try KeptTables.hold(table.name, in: context)
-            ? [KeptTables.name(of: table.name)] : Self.ranges(of: table, in: context).map(\.name)
-        for name in parts {
+        for (name, _) in try Self.ranges(of: table, in: context) {
             let found = context.progress.state.outcomes[name]?.tally ?? []
             rows += found.first ?? 0
             for (item, count) in zip(items, found.dropFirst()) { counts[item, default: 0] += count }
@@ -151,14 +155,6 @@ struct TableTally: Sendable {
             counts += counts.isEmpty ? found[...] : found.dropFirst()
         } while !rest.isEmpty
         return counts
-    }
-
-    /// The counts of a kept table; its companion columns are the source's.
-    static func counts(ofKept table: EntityTable, in context: VerificationContext) throws -> [Int64] {
-        let conditions = try items(of: table, in: context).map { counted in
-            if case .companions = counted.rows { "0" } else { counted.condition }
-        }
-        return try count(conditions, of: table.name, in: .all, context)
     }
 
     // MARK: Counted items
@@ -223,13 +219,13 @@ struct TableTally: Sendable {
         return rows
     }
 
-    var hasOnlyKnownEntities: Bool { rows == rowsByEntity.values.reduce(0, +) }
+    var hasOnlyKnownEntities: Bool { isKept || rows == rowsByEntity.values.reduce(0, +) }
 
     /// The rows of an entity with NULL in a mandatory attribute.
     func empty(_ attribute: String, of entity: String) -> Int64 { counts[.empty(PropertyKey(entity, attribute))] ?? 0 }
 
     /// Whether only rows of its entities have a foreign key, with companion columns exactly where it is not NULL.
-    func hasSoundCompanions(_ key: PropertyKey) -> Bool { counts[.companions(key)] == 0 }
+    func hasSoundCompanions(_ key: PropertyKey) -> Bool { isKept || counts[.companions(key)] == 0 }
 }
 
 /// Makes the counts of ``TableTally`` for other checks; it reports nothing itself.
