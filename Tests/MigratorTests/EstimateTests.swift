@@ -46,16 +46,17 @@ struct EstimateTests {
         #expect(nothing.isUpToDate && nothing.estimatedTime == nil && nothing.longestUnit == nil)
     }
 
-    @Test("A budget below the longest unit is a warning beforehand, with the time, and no refusal")
-    func warnsOfBudget() throws {
+    @Test("A budget that one transaction may outlast fills the tables in units; of the swap it warns, with the time")
+    func dividesForBudget() throws {
         let unit = try #require(try plan(rows: 20_000, machine: 6).longestUnit)
         let short = try plan(rows: 20_000, machine: 6, budget: unit.time / 2)
-        let warning = try #require(short.warnings.first { $0.code == .budgetTooShort })
-        #expect(
-            warning.message.contains("cannot be met") && warning.message.contains(" s on this machine")
-                && short.refusals.isEmpty)
-        let enough = try plan(rows: 20_000, machine: 6, budget: unit.time * 2)
-        #expect(!enough.warnings.contains { $0.code == .budgetTooShort })
+        #expect(short.steps.first?.mode == .copy && short.refusals.isEmpty)
+        let swap = try #require(short.longestUnit)
+        let shorter = try plan(rows: 20_000, machine: 6, budget: swap.time / 2)
+        let warning = try #require(shorter.warnings.first { $0.code == .budgetTooShort })
+        #expect(warning.message.contains("cannot be met") && warning.message.contains(" s on this machine"))
+        let enough = try plan(rows: 20_000, machine: 6, budget: unit.time * 4)
+        #expect(enough.steps.first?.mode == .inPlace && !enough.warnings.contains { $0.code == .budgetTooShort })
     }
 
     @Test("A report has the estimates and what the call took")

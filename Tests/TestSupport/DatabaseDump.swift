@@ -17,9 +17,11 @@ package struct DatabaseDump {
     }
 
     /// Returns the whole dump; for small databases.
-    package static func text(_ path: String, leavingOut: Set<String> = []) throws -> String {
+    package static func text(
+        _ path: String, leavingOut: Set<String> = [], sortsColumns: Bool = false
+    ) throws -> String {
         var text = ""
-        try DatabaseDump(leavingOut: leavingOut).write(path) { text += $0 + "\n" }
+        try DatabaseDump(leavingOut: leavingOut, sortsColumns: sortsColumns).write(path) { text += $0 + "\n" }
         return text
     }
 

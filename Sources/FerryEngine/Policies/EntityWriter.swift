@@ -16,7 +16,7 @@ final class EntityWriter {
     let defaults: [Value]
     /// Whether the evidence says that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
-    private let attributes: KeyTable<PlacedAttribute>
+    private let attributes: [String: PlacedAttribute]
     private let modelAttributes: [Attribute?]
     /// Whether the evidence says that a policy sets the attribute, by column.
     @exclusivity(unchecked) private var marked: [Bool]
@@ -54,7 +54,7 @@ final class EntityWriter {
             columns.append(column)
         }
         self.columns = columns
-        self.attributes = KeyTable(attributes)
+        self.attributes = attributes
         self.modelAttributes = modelAttributes
         marked = Array(repeating: false, count: modelAttributes.count)
         defaults = columns.indices.map { place in
@@ -79,7 +79,7 @@ final class EntityWriter {
         throw FerryError(
             .badMapping, "A migration policy names \(entity).\(name), which is not a stored attribute.",
             remedy: NearNames.remedy(
-                for: name, among: attributes.names, otherwise: "Name an attribute of the new model."),
+                for: name, among: attributes.keys.sorted(), otherwise: "Name an attribute of the new model."),
             place: .init(entity: entity, property: name))
     }
 
@@ -235,36 +235,5 @@ struct PlacedAttribute {
 
     init(_ attribute: Attribute, at place: Int) {
         (type, isExternal, self.place) = (attribute.type, attribute.allowsExternalStorage, place)
-    }
-}
-
-/// A dictionary by name that is fast for the few names that code uses again and again.
-final class KeyTable<Entry> {
-    /// The two words of a string in memory: its bytes if it is short, else their address and count.
-    private typealias Identity = (UInt64, UInt64)
-
-    private struct Slot {
-        var identity: Identity
-        /// Retained, so that no other string can get the same address.
-        var name: String
-        var entry: Entry
-    }
-
-    private let entries: [String: Entry]
-    /// Recent names, 2 to the power of 5: equal words mean equal strings, and a literal has the same words each time.
-    @exclusivity(unchecked) private var recent = [Slot?](repeating: nil, count: 32)
-
-    init(_ entries: [String: Entry]) { self.entries = entries }
-
-    var names: some Collection<String> { entries.keys }
-
-    subscript(name: String) -> Entry? {
-        // Comparing the two words of a string spares hashing the name for each object.
-        let identity = unsafeBitCast(name, to: Identity.self)
-        let place = Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
-        if let known = recent[place]?.identity, known == identity, let entry = recent[place]?.entry { return entry }
-        guard let entry = entries[name] else { return nil }
-        recent[place] = Slot(identity: identity, name: name, entry: entry)
-        return entry
     }
 }

@@ -154,7 +154,7 @@ final class CurrentSource {
     let associations: PolicyAssociations
     let functions: any PolicyFunctions
     /// The cells of the source attributes in the row.
-    let attributes: KeyTable<PlacedAttribute>
+    let attributes: [String: PlacedAttribute]
     /// The number of the row in the run.
     @exclusivity(unchecked) private(set) var number = 0
     @exclusivity(unchecked) private(set) var key: Int64 = 0
@@ -173,8 +173,8 @@ final class CurrentSource {
         writer = try calls.manager.writer(mapping.destinationEntityName)
         associations = try calls.manager.associations(of: mapping)
         row = try DefaultPolicyRow(plan, for: writer, on: connection)
-        attributes = KeyTable(
-            Dictionary(first: plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) }))
+        attributes = Dictionary(
+            first: plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) })
     }
 
     func begin(_ row: PackedRow, number: Int) {

@@ -71,7 +71,7 @@ struct MappedInPlaceTests {
         let report = try migrate()
         #expect(report.mode == .inPlace && report.outcome == .migrated)
         #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
-        #expect(report.verification.checked == 1_200 && report.verification.differences.isEmpty)
+        #expect(report.verification.checked == 600 && report.verification.differences.isEmpty)
         #expect(try rows(store) == expected)
         let connection = try Connection(path: store, mode: .readWrite)
         #expect(try connection.value("PRAGMA journal_mode")?.text == journal.lowercased())

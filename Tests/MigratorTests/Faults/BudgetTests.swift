@@ -43,9 +43,9 @@ struct BudgetTests {
         try whole.run()
         let scenario = try Scenario(kind, form: .plain)
         let calls = try loop(scenario)
-        #expect(try scenario.result() == whole.result())
+        #expect(try scenario.result(sortsColumns: true) == whole.result(sortsColumns: true))
         #expect(try scenario.leftovers() == [])
-        // In place a run has only two units: the snapshot and the one transaction.
+        // What only renames is one unit beside the snapshot.
         #expect(
             calls
                 >= ([.inPlace, .inPlaceByLog, .unchangedToOutput].contains(kind)
@@ -61,7 +61,7 @@ struct BudgetTests {
         try whole.run()
         let scenario = try Scenario(kind, form: form)
         _ = try loop(scenario)
-        #expect(try scenario.result() == whole.result())
+        #expect(try scenario.result(sortsColumns: true) == whole.result(sortsColumns: true))
     }
 
     @Test("A large enough budget changes nothing")
