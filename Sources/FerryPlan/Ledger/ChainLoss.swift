@@ -128,7 +128,8 @@ package struct ChainLoss: Sendable {
         case .leftToPolicy(let policy): return "only the code of \(policy) could carry it to \(version)"
         case .filtered: return "some objects do not meet the filters of the entity mappings to \(version)"
         case .carriedInPart([]):
-            return "\(version) keeps " + (property == nil ? "some of the objects only" : "the values of some objects only")
+            return "\(version) keeps "
+                + (property == nil ? "some of the objects only" : "the values of some objects only")
         case .carriedInPart(let mappings):
             return "only \(mappings.words) carr\(mappings.count == 1 ? "ies" : "y") it, and not from every object"
         case .narrowed(let type): return "\(version) stores it as \(type)"

@@ -9,7 +9,8 @@ extension ToldLoss {
         let transformed = ledger.transformed().map { ToldLoss(entity: $0.entity, property: $0.property, number: nil) }
         if let reported, step.middle.isEmpty {
             // What a later step loses as a whole is not told of this one, which may lose a part of it.
-            let later = Set(reported.filter(\.isOfLaterStep).map { StoredProperty(entity: $0.entity, property: $0.property) })
+            let later = Set(
+                reported.filter(\.isOfLaterStep).map { StoredProperty(entity: $0.entity, property: $0.property) })
             let parts = later.isEmpty ? [] : ledger.uncounted().filter { !ledger.names(of: $0).isDisjoint(with: later) }
             return reported.filter { !$0.isOfLaterStep } + transformed + parts.map { ToldLoss($0, isCounted: false) }
         }

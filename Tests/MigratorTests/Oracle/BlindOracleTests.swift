@@ -74,6 +74,9 @@ struct BlindOracleTests {
             2_000_198, 2_000_219, 2_000_239, 2_000_267, 2_000_275, 2_000_308, 2_000_573,
             // A refusal that only the run knew.
             2_000_259,
+            // Links of objects found by a later mapping, values behind noindex:, objects that live on as parts only, a step
+            // before the one that loses all, and one value lost for two reasons.
+            54, 19, 247, 3_031, 205, 198, 222,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
