@@ -47,12 +47,12 @@ struct ErrorCodeTests {
         }
     }
 
-    /// Returns the lines of the page's tables: part 0 has those of errors, part 1 those of warnings.
-    private static func rows(ofPart part: Int) throws -> [String] {
+    /// Returns the lines of the page: part 0 has the errors, part 1 the warnings.
+    private static func lines(ofPart part: Int) throws -> [Substring] {
         let page = try String(contentsOfFile: Fixtures.packageRoot + "/docs/errors.md", encoding: .utf8)
         let parts = page.components(separatedBy: "\n## Warnings\n")
         try #require(parts.count == 2)
-        return parts[part].split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+        return parts[part].split(separator: "\n")
     }
 
     @Test("Every warning code is declared under its own name, is in the list of all codes, and has a line on the page")
@@ -60,16 +60,24 @@ struct ErrorCodeTests {
         let declared = try Self.declared(in: "FerryWarning.swift")
         #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue))
         #expect(declared.allSatisfy { $0.name == $0.text && !$0.comment.isEmpty })
-        #expect(try Self.rows(ofPart: 1) == declared.map { "| `\($0.name)` | \($0.comment) |" })
+        let told = try Self.lines(ofPart: 1).filter { $0.hasPrefix("- `") }.map(String.init)
+        #expect(told == declared.map { "- `\($0.name)`: \($0.comment)" })
     }
 
-    @Test("The page on errors has a line for every code with its exit code, and no other line")
+    @Test("The page on errors has a section for every code under its exit code, and no other section")
     func documentsCodes() throws {
         let exits: [FerryError.Consequence: Int] = [.refused: 2, .failed: 1, .differs: 3, .resumable: 75, .usage: 64]
         let comments = Dictionary(uniqueKeysWithValues: try Self.declared().map { ($0.name, $0.comment) })
         let wanted = FerryError.Code.all.map { code in
-            "| `\(code.name)` | \(exits[code.consequence] ?? -1) | \(comments[code.name] ?? "") |"
+            "(exit code \(exits[code.consequence] ?? -1)) \(code.name): \(comments[code.name] ?? "")"
         }
-        #expect(try Self.rows(ofPart: 0).sorted() == wanted.sorted())
+        let lines = try Self.lines(ofPart: 0)
+        var told: [String] = []
+        var exit: Substring = ""
+        for (line, next) in zip(lines, lines.dropFirst()) {
+            if line.hasPrefix("## ") { exit = line.drop { $0 != "(" } }
+            if line.hasPrefix("### ") { told.append("\(exit) \(line.dropFirst(4)): \(next)") }
+        }
+        #expect(told.sorted() == wanted.sorted())
     }
 }

@@ -43,7 +43,8 @@ struct ExampleTests {
 
     @Test("Each JSON of the page about policies fits the page's models")
     func policies() throws {
-        let page = try String(contentsOfFile: "\(Fixtures.packageRoot)/docs/policies-in-json.md", encoding: .utf8)
+        let page = try String(
+            contentsOfFile: "\(Fixtures.packageRoot)/docs/guide/replacing-a-policy.md", encoding: .utf8)
         let blocks = page.components(separatedBy: "```json\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
         #expect(!blocks.isEmpty)
         let folder = try TemporaryFolder()

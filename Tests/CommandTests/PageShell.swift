@@ -42,7 +42,10 @@ struct PageShell {
     private func output(of words: [String]) throws -> [String] {
         switch words.first {
         case "ferry":
-            let outcome = try FerryBinary.run(Array(words.dropFirst()), in: folder.path)
+            // Pages show the memory of the released program (`FERRY_BINARY`), not that of a debug build.
+            let outcome = try FerryBinary.run(
+                Array(words.dropFirst()), in: folder.path,
+                program: ProcessInfo.processInfo.environment["FERRY_BINARY"])
             let text = (outcome.output + outcome.diagnostics).replacingOccurrences(of: folder.path + "/", with: "")
                 .replacingOccurrences(of: folder.path, with: ".")
             return withoutMemory(text.split(separator: "\n").map(String.init))
