@@ -137,8 +137,6 @@ extension FerryWarning.Code {
     public static let adopted = Self(rawValue: "adopted")
     /// A table or a column that an unfinished attempt left in the store cannot be adopted; the message says why.
     public static let notAdopted = Self(rawValue: "notAdopted")
-    /// Ferry rolled back a hot journal before the run.
-    public static let recoveredJournal = Self(rawValue: "recoveredJournal")
     /// The store is not writable, so it cannot be locked against other programs.
     public static let notLocked = Self(rawValue: "notLocked")
     /// The budget is shorter than the longest unit of work, which cannot be divided.
@@ -167,8 +165,7 @@ extension FerryWarning.Code {
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
-        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, adopted, notAdopted, recoveredJournal,
-        notLocked, budgetTooShort,
+        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, adopted, notAdopted, notLocked, budgetTooShort,
         openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
         unnamed,
     ]

@@ -26,7 +26,9 @@ public struct Remedy: Sendable, Hashable {
         public static let verifySnapshots = Self("verifySnapshots", "`StoreFiles.verifySnapshots`")
         public static let rollBack = Self("rollBack", "`StoreFiles.rollback`")
 
-        public static let allCases: [Self] = [again, listSnapshots, verifySnapshots, rollBack]
+        public static let recoverJournal = Self("recoverJournal", "`StoreFiles.recoverJournal`")
+
+        public static let allCases: [Self] = [again, listSnapshots, verifySnapshots, rollBack, recoverJournal]
     }
 
     public private(set) var parts: [Part]
@@ -252,7 +254,6 @@ extension Setting.Name {
     public static let dropUnknown = Self("dropUnknown")
     public static let adopts = Self("adopts")
     public static let restarts = Self("restarts")
-    public static let recovers = Self("recovers")
     public static let repairs = Self("repairs")
     public static let holdsSwap = Self("holdsSwap")
 
@@ -263,6 +264,6 @@ extension Setting.Name {
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
         allowsDowngrade, allowsQuadratic, breaksSync, like, joinTables, output, executor, memoryLimit, snapshotFolder,
-        snapshotLevel, clonesSnapshot, damaged, dropUnknown, adopts, restarts, recovers, repairs, holdsSwap, rowsOf,
+        snapshotLevel, clonesSnapshot, damaged, dropUnknown, adopts, restarts, repairs, holdsSwap, rowsOf,
     ]
 }

@@ -31,13 +31,12 @@ public enum FerryCommand {
                 title: "Look",
                 commands: [
                     InspectCommand.self, DiffCommand.self, GraphCommand.self, VerifyCommand.self,
-                    ModelExportCommand.self,
                 ]),
             Group(
                 title: "Migrate",
                 commands: [
-                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, ControlCommand.self, TuneCommand.self,
-                    ReportCommand.self,
+                    PlanCommand.self, MigrateCommand.self, RepairCommand.self, StatusCommand.self, ControlCommand.self,
+                    TuneCommand.self, ReportCommand.self,
                 ]),
             Group(
                 title: "Roll back",
@@ -52,7 +51,8 @@ public enum FerryCommand {
             Group(
                 title: "Setup",
                 commands: [
-                    ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
+                    ModelExportCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self,
+                    HelpCommand.self,
                 ]),
         ]
     }
@@ -82,8 +82,8 @@ public enum FerryCommand {
 
     /// The commands whose result is files, not output.
     private static let writers = [
-        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotPruneCommand.syntax.name,
-        RollbackCommand.syntax.name, GenerateCommand.syntax.name,
+        MigrateCommand.syntax.name, RepairCommand.syntax.name, SnapshotCreateCommand.syntax.name,
+        SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
         DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
     ]
 

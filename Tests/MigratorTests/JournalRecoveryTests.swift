@@ -33,13 +33,13 @@ struct JournalRecoveryTests {
             hot = try StoreBytes(small.store)
         }
 
-        func migrate(_ faults: FaultPlan? = nil, recovers: Bool = true) throws -> MigrationReport {
-            try small.migrator(files: FileLayer(faults: faults))
-                .migrate(
-                    Configuration.allowingLosses {
-                        $0.recovers = recovers
-                        $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
-                    })
+        func recover(_ faults: FaultPlan? = nil) throws -> URL? {
+            try StoreFiles(URL(fileURLWithPath: small.store), files: FileLayer(faults: faults)).recoverJournal()
+        }
+
+        func migrate() throws -> MigrationReport {
+            try small.migrator()
+                .migrate(Configuration.allowingLosses { $0.now = { Date(timeIntervalSinceReferenceDate: 0) } })
         }
 
         /// Returns the folders with raw copies of both files.
@@ -54,14 +54,14 @@ struct JournalRecoveryTests {
     func recovers() throws {
         let stage = try Stage()
         #expect(stage.hot.journal?.isEmpty == false)
-        let error = #expect(throws: FerryError.self) { try stage.migrate(recovers: false) }
-        #expect(error?.code == .hotJournal && error?.remedy.settings == [Setting(.recovers, .flag(true))])
+        let error = #expect(throws: FerryError.self) { try stage.migrate() }
+        #expect(error?.code == .hotJournal && error?.remedy.actions == [.recoverJournal])
         #expect(try StoreBytes(stage.small.store) == stage.hot && stage.copies().isEmpty)
 
-        let report = try stage.migrate()
-        #expect(report.outcome == .migrated)
+        let recovered = try stage.recover()
         let copies = try #require(try stage.copies().first)
-        #expect(report.warnings.contains { $0.code == .recoveredJournal && $0.message.contains(copies) })
+        #expect(recovered?.path == copies)
+        #expect(try stage.migrate().outcome == .migrated)
         #expect(try StoreBytes(copies + "/App.sqlite") == stage.hot)
         #expect(try FileLayer().attributes(copies).mode == 0o700)
         #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
@@ -76,15 +76,16 @@ struct JournalRecoveryTests {
     @Test("With any failure the files are copied whole before the store changes, and the next call resumes")
     func survivesFaults() throws {
         let count = FaultPlan(keepsNames: true)
-        _ = try Stage().migrate(count)
-        let end = try #require(count.names.lastIndex { $0.contains("-hot-journal") }) + 12
+        _ = try Stage().recover(count)
+        #expect(count.names.contains { $0.contains("-hot-journal") })
         // A sweep tries each operation.
-        for operation in stride(from: 1, through: end, by: Sweep.stride ?? 11) {
+        for operation in stride(from: 1, through: count.names.count, by: Sweep.stride ?? 11) {
             let stage = try Stage()
-            #expect(throws: (any Error).self) { try stage.migrate(FaultPlan(trigger: operation)) }
+            #expect(throws: (any Error).self) { try stage.recover(FaultPlan(trigger: operation)) }
             let whole = try stage.copies().filter { try StoreBytes($0 + "/App.sqlite") == stage.hot }
             #expect(try whole.count == stage.copies().count, "operation \(operation)")
             #expect(try !whole.isEmpty || StoreBytes(stage.small.store) == stage.hot, "operation \(operation)")
+            _ = try stage.recover()
             #expect(try stage.migrate().outcome == .migrated, "operation \(operation)")
             #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
         }
@@ -96,12 +97,10 @@ struct JournalRecoveryTests {
         let writer = try Connection(path: small.store, mode: .readWrite)
         try writer.execute("BEGIN; UPDATE ZBOOK SET ZTITLE = 'app'")
         #expect(try FileLayer().exists(small.store + "-journal"))
-        let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(.allowingLosses { $0.recovers = true })
-        }
-        #expect(error?.code == .storeInUse)
+        let files = StoreFiles(URL(fileURLWithPath: small.store))
+        #expect(try files.recoverJournal() == nil)
+        #expect(try FileLayer().exists(small.store + "-journal"))
         try writer.execute("ROLLBACK")
-        let report = try small.migrator().migrate(.allowingLosses { $0.recovers = true })
-        #expect(report.outcome == .migrated && report.warnings.allSatisfy { $0.code != .recoveredJournal })
+        #expect(try files.recoverJournal() == nil)
     }
 }

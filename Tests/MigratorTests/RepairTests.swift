@@ -107,4 +107,30 @@ struct RepairTests {
             })
         #expect(report.outcome == .migrated && report.repaired == ["ZBOOK.ZTITLE"])
     }
+
+    @Test("keeps its version, and is repaired in a copy with an output", arguments: [false, true])
+    func keepsVersion(isCopied: Bool) throws {
+        try folder.writeVersion("App 2", #"<entity name="New"/>"#)
+        try Connection(path: store, mode: .readWrite).execute(
+            "ALTER TABLE ZBOOK DROP COLUMN ZTITLE; CREATE VIEW titles AS SELECT ZCOPIES FROM ZBOOK")
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        let copy = folder.file("Copy.sqlite")
+        func configuration(dropping name: String) -> Configuration {
+            Configuration {
+                ($0.repairs, $0.keepsVersion, $0.dropUnknown) = (true, true, [name])
+                if isCopied { $0.output = URL(fileURLWithPath: copy) }
+            }
+        }
+        let report = try migrator().migrate(configuration(dropping: "TITLES"))
+        #expect(report.to == "App 1" && report.repaired == ["ZBOOK.ZTITLE", "titles"], "\(report)")
+        let result = try Connection(path: isCopied ? copy : store, mode: .readOnly)
+        #expect(try result.integer("SELECT count(*) FROM sqlite_master WHERE type = 'view'") == 0)
+        #expect(try result.integer("SELECT count(ZTITLE) FROM ZBOOK") == 0)
+        #expect(try (Data(contentsOf: URL(fileURLWithPath: store)) == before) == isCopied)
+        #expect(try StoreFiles(URL(fileURLWithPath: store)).snapshots().count == (isCopied ? 0 : 1))
+        if isCopied { return }
+        let error = #expect(throws: FerryError.self) { try migrator().migrate(configuration(dropping: "ZBOOK")) }
+        #expect(error?.code == .unknownObject)
+        #expect(try StoreFiles(URL(fileURLWithPath: store)).snapshots().count == 1)
+    }
 }

@@ -82,13 +82,13 @@ public struct Configuration: Sendable {
     public var composes = true
     /// Whether an unfinished run is dropped instead of resumed.
     public var restarts = false
-    /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
-    /// folder; otherwise such a store is refused.
-    public var recovers = false
     /// Whether missing tables and columns of the store's version are made before the migration, after a snapshot.
     ///
     /// They are empty, or have the model's default values. Otherwise such a store is refused.
     public var repairs = false
+    /// Whether the store keeps its version: ``repairs`` and ``dropUnknown`` are all that the call does, after a snapshot
+    /// or in a copy.
+    public var keepsVersion = false
     /// The time after which a call stops, for the next call to resume; nil for no limit.
     ///
     /// Each call does at least one unit of work, even one that takes longer.

@@ -33,7 +33,6 @@ extension Migrator {
             try files.removeTree(folder + "/" + entry.name)
         }
         var rehearsed = configuration
-        rehearsed.recovers = false
         rehearsed.rehearsesInPlace = configuration.output == nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)

@@ -7,7 +7,7 @@ public import Foundation
 /// Operations on a store that need no models.
 public struct StoreFiles: Sendable {
     public let store: URL
-    private let files: FileLayer
+    let files: FileLayer
 
     public init(_ store: URL) { self.init(store, files: FileLayer()) }
 

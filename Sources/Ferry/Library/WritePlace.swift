@@ -172,7 +172,7 @@ extension Configuration {
         try WritePlace.checkStoreName(place.result)
         if let output = place.output {
             try WritePlace(beside: [place.store], files: files).check(output, endings: [])
-        } else if takesSnapshot || recovers {
+        } else if takesSnapshot {
             try WritePlace(beside: [place.store], files: files)
                 .checkSnapshotFolder(snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store))
         }

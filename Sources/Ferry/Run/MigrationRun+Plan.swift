@@ -232,7 +232,8 @@ extension MigrationRun {
 
     /// The store's version and the target version.
     func ends(of store: OpenedStore) throws -> (ModelVersion, target: ModelVersion) {
-        guard store.version(in: inputs.catalog) != nil else { throw try store.unknownVersion(in: inputs.catalog) }
+        guard let own = store.version(in: inputs.catalog) else { throw try store.unknownVersion(in: inputs.catalog) }
+        if configuration.keepsVersion { return (own, own) }
         let target = try inputs.target(configuration, for: store.metadata.hashes)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw try store.unknownVersion(in: inputs.catalog)

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
+internal import FerrySnapshot
 internal import FerryStore
 
 /// Stores whose metadata name a version of which tables or columns are missing.
@@ -30,13 +31,15 @@ extension MigrationRun {
                 : "Restore a backup or a snapshot.")
     }
 
-    /// Makes the missing tables and columns of the store's own version, in one transaction after a snapshot.
+    /// Makes the missing tables and columns of a store's own version, and drops what the configuration names, in one
+    /// transaction after a snapshot.
     ///
-    /// - Returns: The names of the parts that were made; empty if nothing was missing.
-    /// - Throws: ``FerryError`` `.storeIncomplete` if no rule tells a part's form; the store is as before then.
-    func repair() throws -> [String] {
+    /// - Returns: The names of the parts that were made or dropped; empty if there was nothing to do.
+    /// - Throws: ``FerryError`` `.storeIncomplete` if no rule tells a part's form, `.unknownObject` for a name that
+    ///   cannot be dropped; the store is as before then.
+    func repair(_ path: String) throws -> [String] {
         let sourceGuard = try SourceGuard(
-            path: place.store, purpose: .migrating, files: files, vfs: files.vfs(), memory: configuration.memory,
+            path: path, purpose: .migrating, files: files, vfs: files.vfs(), memory: configuration.memory,
             trace: configuration.trace)
         return try sourceGuard.closing {
             let store = try OpenedStore(sourceGuard)
@@ -46,22 +49,32 @@ extension MigrationRun {
             guard let version = store.version(in: fitting.catalog) else {
                 throw try store.unknownVersion(in: fitting.catalog)
             }
+            let names = configuration.keepsVersion ? configuration.dropping : []
             let missing = try MissingParts(of: version.model, on: sourceGuard.connection)
-            guard !missing.isEmpty else { return [] }
-            guard missing.obstacle == nil, sourceGuard.access == .readWrite else { throw incomplete(version, missing) }
+            guard !missing.isEmpty || !names.isEmpty else { return [] }
+            guard missing.obstacle == nil, missing.isEmpty || configuration.repairs, sourceGuard.access == .readWrite
+            else { throw incomplete(version, missing) }
+            if missing.isEmpty { _ = try objects(named: names, in: version, on: sourceGuard.connection) }
             if takesSnapshot {
                 let name = fitting.catalog.displayName(of: version)
-                _ = try StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
-                    .create(store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil)
+                snapshotOfRepair = try StoreSnapshots(
+                    of: path, folder: configuration.snapshotFolder?.filePath, files: files
+                ).create(store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil).archivePath
             }
             let before = try sourceGuard.fingerprint()
             let connection = try sourceGuard.handOver()
+            var dropped: [String] = []
             try connection.transaction("BEGIN IMMEDIATE") {
                 // Between the two transactions another program may have written.
                 guard case .same = before.compare(with: try sourceGuard.fingerprint()) else {
-                    throw FerryError.storeInUse(place.store)
+                    throw FerryError.storeInUse(path)
                 }
                 try missing.make(on: connection)
+                if !names.isEmpty {
+                    let objects = try objects(named: names, in: version, on: connection)
+                    try objects.drop(on: connection)
+                    dropped = objects.dropped.map(\.name)
+                }
                 let left = try MissingParts(of: version.model, on: connection)
                 guard left.isEmpty else { throw incomplete(version, left) }
                 for (relationship, rows) in try missing.removeLinksToLostObjects(on: connection) {
@@ -69,12 +82,26 @@ extension MigrationRun {
                         FerryWarning(
                             .damagedRows,
                             "\(rows.counting("link")) of \(relationship) led to objects of a missing table and "
-                                + "\(rows == 1 ? "is" : "are") removed.", about: .init(path: place.store)))
+                                + "\(rows == 1 ? "is" : "are") removed.", about: .init(path: path)))
                 }
             }
             // Without an effect on a store in another mode than WAL.
             try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return missing.parts.map(\.name)
+            return missing.parts.map(\.name) + dropped
         }
+    }
+
+    /// The app's objects with those that are to be dropped.
+    ///
+    /// - Throws: ``FerryError`` `.unknownObject` if there is no such object, or if another one names it.
+    private func objects(
+        named names: Set<String>, in version: ModelVersion, on connection: Connection
+    ) throws -> AppObjects {
+        let layout = try StoreLayout.actual(for: version.model, on: connection)
+        // Reasons against a migration are none against a repair.
+        let known = try AppObjects(of: layout, into: layout, on: connection, inPlace: true).refusals.map(\.message)
+        let objects = try AppObjects(of: layout, into: layout, on: connection, dropping: names, inPlace: true)
+        if let refusal = objects.refusals.first(where: { !known.contains($0.message) }) { throw refusal }
+        return objects
     }
 }

@@ -27,6 +27,7 @@ final class MigrationRun {
     var nameRefusals: [FerryError] = []
     /// The tables and columns that this call made before the migration.
     var repaired: [String] = []
+    var snapshotOfRepair: String?
     /// The store whose tables, columns and indexes the new store gets.
     var layoutStore: String?
     /// Whether an earlier call has done a part of the work.
@@ -108,16 +109,21 @@ final class MigrationRun {
                 folder = found
             }
         }
-        if configuration.recovers { try recover() }
-        // An unfinished run began with a whole store.
-        if configuration.repairs, folder == nil, place.output == nil { repaired = try repair() }
-        let sourceGuard = try offeringRecovery {
-            try SourceGuard(
-                path: place.store, purpose: .migrating, files: files, sideFiles: left?.head.sideFiles,
-                vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
+        let (repairs, keepsVersion) = (configuration.repairs, configuration.keepsVersion)
+        if keepsVersion, left is MigrationSession, place.output == nil {
+            throw FerryError(
+                .runDiffers, "\(place.store) has an unfinished migration.",
+                remedy: "Finish it, or discard it with \(on: .restarts).")
         }
+        // An unfinished run began with a whole store.
+        if repairs || keepsVersion, folder == nil, place.output == nil { repaired = try repair(place.store) }
+        let sourceGuard = try SourceGuard(
+            path: place.store, purpose: .migrating, files: files, sideFiles: left?.head.sideFiles,
+            vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
         do {
-            return try migrate(sourceGuard, folder: folder, known: configuration.restarts ? nil : left)
+            var report = try migrate(sourceGuard, folder: folder, known: configuration.restarts ? nil : left)
+            if keepsVersion, let output = place.output { report.repaired = try repair(output) }
+            return report
         } catch {
             relay.measure(by: nil)
             control?.end()
@@ -172,7 +178,8 @@ final class MigrationRun {
                 resume(with: earlier)
                 return .ended(report(ending: earlier))
             }
-            try checkParts(of: store, as: version)
+            // The copy is repaired.
+            if !configuration.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
             guard place.output != nil, configuration.rehearsesInPlace != true else {
                 return .ended(
                     try upToDate(sourceGuard, place.store, target, leftover: found, isUnfinished: known != nil))
@@ -349,6 +356,7 @@ final class MigrationRun {
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings
         report.repaired = repaired
+        report.snapshot = snapshotOfRepair.map(Self.url)
         relay.send(.finished(report))
         return report
     }

@@ -2,12 +2,12 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-internal import Foundation
+public import Foundation
 
 /// Lets SQLite roll back a store's hot journal, after both files were copied.
 ///
 /// A program that ends during a write leaves a hot journal, with which SQLite changes the store at the next read. Ferry
-/// allows that only if the configuration says so.
+/// allows that only if the caller asks for it.
 struct JournalRecovery {
     let store: StoreFileNames
     /// The parent of the folder with the copies.
@@ -74,28 +74,19 @@ struct JournalRecovery {
     }
 }
 
-extension MigrationRun {
-    /// Adds the setting for recovery to the error of a hot journal.
-    func offeringRecovery<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as FerryError where error.code == .hotJournal && !configuration.recovers {
-            var error = error
-            error.remedy.append(" Or give \(on: .recovers), which copies both files and repairs the store.")
-            throw error
-        }
-    }
-
-    /// Rolls back a hot journal, if there is one, with a warning.
-    func recover() throws {
+extension StoreFiles {
+    /// Lets SQLite roll back the changes of a program that was interrupted while writing to the store.
+    ///
+    /// - Parameter folder: The folder of the snapshots, for copies of the store and its journal as they are; nil means
+    ///   `STORE.snapshots`.
+    /// - Returns: The folder with the copies; nil if there was no hot journal, and nothing was done.
+    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; a failed copy's error, before any change.
+    public func recoverJournal(snapshots folder: URL? = nil) throws -> URL? {
+        let path = try RunPlace.existing(store.filePath, files: files)
+        let snapshotFolder = folder?.filePath ?? StoreSnapshots.folder(of: path)
+        try WritePlace(beside: [path], files: files).checkSnapshotFolder(snapshotFolder)
         let recovery = JournalRecovery(
-            store: StoreFileNames(place.store), snapshotFolder: snapshotFolder, files: files, vfs: try files.vfs(),
-            trace: configuration.trace)
-        guard let copies = try recovery.run() else { return }
-        warn(
-            FerryWarning(
-                .recoveredJournal,
-                "\(place.store) had a hot journal, which SQLite rolled back; copies of both files are in \(copies).",
-                about: .init(path: place.store)))
+            store: StoreFileNames(path), snapshotFolder: snapshotFolder, files: files, vfs: try files.vfs(), trace: nil)
+        return try recovery.run().map { URL(fileURLWithPath: $0) }
     }
 }

@@ -157,7 +157,7 @@ package final class SourceGuard {
         }
         throw FerryError(
             .hotJournal, "\(store.main) has a hot journal: a program was interrupted while writing to it.",
-            remedy: "Open the store once with its app, which repairs it, and \(action: .again).")
+            remedy: "Open the store once with its app, which repairs it, or use \(action: .recoverJournal).")
     }
 
     /// The header of a journal that SQLite would roll back; nil if there is none.

@@ -162,6 +162,17 @@ package struct Arguments {
         return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
     }
 
+    /// `ferry repair` for a store, with the options of this command line that it has, to be pasted into a shell.
+    func repair(_ store: String) -> String {
+        var words = ["ferry", RepairCommand.syntax.name, ShellWord.quoted(store)]
+        for option in RepairCommand.syntax.options
+        where isTyped(option.name) && !["--output", "--json"].contains(option.name) {
+            if flags.contains(option.name) { words.append(option.name) }
+            for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
+        }
+        return words.joined(separator: " ")
+    }
+
     /// The value of an option that must be one of a few words.
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]

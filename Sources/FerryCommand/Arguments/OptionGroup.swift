@@ -21,14 +21,15 @@ enum OptionGroup: String, CaseIterable, Sendable {
             (
                 .losses,
                 [
-                    "--lose", "--accept-loss", "--adopt", "--damaged", "--drop-unknown", "--break-sync",
+                    "--lose", "--accept-loss", "--damaged", "--break-sync",
                 ]
             ),
             (
                 .safety,
                 [
                     "--rehearse", "--check", "--snapshot", "--snapshot-dir", "--verify", "--integrity",
-                    "--hold-swap", "--restart", "--recover", "--repair", "--wait", "--yes",
+                    "--hold-swap", "--restart", "--wait", "--yes",
+                    "--recover", "--missing", "--drop-unknown", "--adopt",
                 ]
             ),
             (.speed, ["--memory-limit", "--budget", "--chunk-size", "--chunk-time", "--sizes", "--sample"]),

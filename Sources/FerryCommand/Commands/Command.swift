@@ -74,7 +74,7 @@ struct CommandCall {
             return try instance.run(on: console)
         } catch {
             guard command.syntax.operands.first?.name == MigrationInput.store.name else { throw error }
-            throw FerryError.from(error).naming(store: arguments.operands[0])
+            throw FerryError.from(error).naming(store: arguments.operands[0], arguments)
         }
     }
 }

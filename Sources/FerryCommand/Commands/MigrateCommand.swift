@@ -27,14 +27,6 @@ struct MigrateCommand: PolicyCommand {
             MigrateCommand.wait,
             .flag("--hold-swap", "Do everything except the swap. Run again without --hold-swap to swap."),
             .flag("--restart", "Discard an unfinished migration and start over."),
-            .flag(
-                "--recover",
-                "If a program was interrupted while writing to the store (a hot journal), let SQLite roll its changes back, after "
-                    + "copying both files to the snapshot folder. Otherwise such a store is refused."),
-            .flag(
-                "--repair",
-                "Create tables and columns of the store's version that are missing, after a snapshot: "
-                    + "empty, or with the model's default values. Otherwise such a store is reported (exit 3)."),
             SnapshotOptions.formOrNone,
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
             .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
@@ -75,8 +67,7 @@ struct MigrateCommand: PolicyCommand {
         if arguments.operands.count > 1 {
             return try migration.run(list, report: report, on: console, stop: stop, policies: policies)
         }
-        let outcome = migration.run(on: console, stop: stop, policies: policies)
-        if console.isJSON { console.result(outcome.report.json) } else { outcome.show(console) }
+        let outcome = migration.report(on: console, stop: stop, policies: policies)
         report?.write(outcome, of: list.stores[0], on: console)
         return outcome.code
     }
@@ -85,7 +76,7 @@ struct MigrateCommand: PolicyCommand {
 /// The migration of one store with the options of `migrate`.
 struct StoreMigration {
     private(set) var input: MigrationInput
-    private(set) var configuration: Configuration
+    var configuration: Configuration
     /// The migrator with the models and mapping models; nil if `run` has to read them.
     private var reader: Migrator?
 
@@ -113,8 +104,6 @@ struct StoreMigration {
         configuration.clonesSnapshot = snapshot == .clone
         configuration.snapshotFolder = arguments.snapshotFolder
         configuration.restarts = arguments.has("--restart")
-        configuration.recovers = arguments.has("--recover")
-        configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
         configuration.waits = try arguments.wait()
         configuration.holdsSwap = arguments.has("--hold-swap")
@@ -122,16 +111,6 @@ struct StoreMigration {
         let stores = arguments.operands.count
         if stores > 1, configuration.output != nil {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
-        }
-        if configuration.repairs, isRehearsal || configuration.output != nil {
-            throw arguments.wrong(
-                "--repair changes the store, and has no effect with \(isRehearsal ? "--rehearse" : "--output").",
-                "Leave one of the two out.")
-        }
-        if configuration.recovers, isRehearsal {
-            throw arguments.wrong(
-                "--recover has no effect with --rehearse, which does not change the store.", "Leave one of the two out."
-            )
         }
         let snapshotOption = ["--snapshot-dir", "--snapshot"].first { arguments.isTyped($0) }
         let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotOptions.Choice.none
@@ -159,6 +138,13 @@ struct StoreMigration {
             // Each store's run reports the error.
         }
         return migration
+    }
+
+    /// Runs the migration and prints its outcome.
+    func report(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
+        let outcome = run(on: console, stop: stop, policies: policies)
+        if console.isJSON { console.result(outcome.report.json) } else { outcome.show(console) }
+        return outcome
     }
 
     /// Runs the migration; an error is an outcome, too.

@@ -54,12 +54,6 @@ struct MigrationInput {
             "--damaged", "WHAT", of: damagedChoices,
             "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
                 + "migrated store can hold them, or drop them."),
-        .repeated(
-            "--drop-unknown", "NAME",
-            "Leave out an object that is not Core Data's, such as a view that cannot be carried over. May be repeated."),
-        .flag(
-            "--adopt",
-            "Take over the values of columns that an unfinished attempt left in the store, instead of losing them."),
         .flag(
             "--break-sync",
             "Allow renaming a property of a store that is mirrored to CloudKit, or changing its type. What other devices "
@@ -89,15 +83,17 @@ struct MigrationInput {
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.allowsQuadratic = arguments.has("--accept-loss")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
-        configuration.adopts = arguments.has("--adopt")
-        configuration.dropUnknown = arguments.values("--drop-unknown")
         configuration.breaksSync = arguments.has("--break-sync")
         self.configuration = configuration
     }
 
     /// The error; if the target is ambiguous, or losses are refused, the remedy has whole command lines.
     func worded(_ error: any Error) -> FerryError {
-        var error = FerryError.from(error).naming(store: store.filePath)
+        var error = FerryError.from(error).naming(store: store.filePath, arguments)
+        if var others = error.cause as? PlanRefusals {
+            others.refusals = others.refusals.map { $0.naming(store: store.filePath, arguments) }
+            error.cause = others
+        }
         if let losses = error.cause as? RefusedLosses {
             let call = arguments.commandLine(with: "--lose", losses.names)
             error.remedy = "\(error.remedy) To accept exactly these losses:\n\(call)"

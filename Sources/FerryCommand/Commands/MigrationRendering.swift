@@ -112,7 +112,11 @@ package struct MigrationRendering: CommandReport {
             }
             return Report(
                 Self.title, .good, "Repaired \(store), which has version \(run.to).",
-                [.facts(margin: 14, [("Made", repaired.joined(separator: ", "))])])
+                [
+                    .facts(
+                        margin: 14,
+                        [("Changed", repaired.joined(separator: ", ")), ("Snapshot", run.snapshot?.filePath ?? "none")])
+                ])
         }
         let warnings = Report.Part.titled("Warnings", LossTable(losses: run.losses).others(run.warnings))
         if run.outcome == .copied, rehearsal == nil {

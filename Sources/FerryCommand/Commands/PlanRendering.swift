@@ -17,7 +17,7 @@ package struct PlanRendering: CommandReport {
 
     init(_ plan: PlanReport, _ arguments: Arguments) {
         var plan = plan
-        plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath) }
+        plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath, arguments) }
         (self.plan, isVerbose, config) = (plan, arguments.has(Self.verbose.name), arguments.configPath)
     }
 

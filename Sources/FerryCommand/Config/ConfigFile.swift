@@ -99,7 +99,6 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
         ConfigKey(name: "acceptLosses", form: .flag, option: "--accept-loss"),
         ConfigKey(name: "damaged", form: .text, option: "--damaged"),
-        ConfigKey(name: "dropUnknown", form: .texts, option: "--drop-unknown"),
         ConfigKey(name: "verify", form: .text, option: "--verify"),
         ConfigKey(
             name: "limits", form: .text, option: nil,

@@ -12,18 +12,27 @@ enum RemedyWords {
         .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir",
         .clonesSnapshot: "--snapshot",
-        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart", .recovers: "--recover",
-        .repairs: "--repair", .adopts: "--adopt",
-        .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
+        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart",
+        .repairs: "--missing", .adopts: "--adopt", .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
     ]
 
     static let commands: [Remedy.Action: String] = [
         .again: "run the same command again", .listSnapshots: "`ferry snapshot list`",
         .verifySnapshots: "`ferry rollback --check`", .rollBack: "`ferry rollback`",
+        .recoverJournal: "`ferry repair --recover`",
     ]
 
+    /// The settings of another command than the one that tells of them.
+    static let repairs: Set<Setting.Name> = [.repairs, .adopts, .dropUnknown]
+
+    /// The option with its value, or the whole command of a repair.
+    static func words(_ setting: Setting, repair: String = "ferry repair STORE") -> String {
+        let words = option(setting)
+        return repairs.contains(setting.name) && setting.value != nil ? "`\(repair) \(words)`" : words
+    }
+
     /// The option with its value; the option alone if it has no value on the command line.
-    static func words(_ setting: Setting) -> String {
+    private static func option(_ setting: Setting) -> String {
         if setting.name == .executor, case .choice(let word) = setting.value {
             return "FERRY_EXECUTOR=\(word) in the environment"
         }
@@ -52,18 +61,22 @@ enum RemedyWords {
 }
 
 extension FerryError {
-    /// The error with the store in the commands of its remedy.
-    func naming(store: String) -> FerryError {
-        guard remedy.actions.contains(where: { $0 != .again }) else { return self }
+    /// The error with the store, and the options of a repair, in the commands of its remedy.
+    func naming(store: String, _ arguments: Arguments) -> FerryError {
+        let isOfRepair = remedy.settings.contains { RemedyWords.repairs.contains($0.name) }
+        guard isOfRepair || remedy.actions.contains(where: { $0 != .again }) else { return self }
         var named = self
-        named.remedy = Remedy(remedy.worded(RemedyWords.words) { RemedyWords.words($0, of: store) })
+        named.remedy = Remedy(
+            remedy.worded({ RemedyWords.words($0, repair: arguments.repair(store)) }) {
+                RemedyWords.words($0, of: store)
+            })
         return named
     }
 }
 
 extension Remedy {
     /// The remedy's text with options and commands.
-    var commandLine: String { worded(RemedyWords.words, RemedyWords.words) }
+    var commandLine: String { worded({ RemedyWords.words($0) }, RemedyWords.words) }
 }
 
 /// A word of a command line, quoted for a shell so that it can be pasted.

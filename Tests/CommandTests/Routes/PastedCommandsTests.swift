@@ -23,14 +23,16 @@ struct PastedCommandsTests {
     /// Refusals whose remedies print commands.
     enum Refusal: String, CaseIterable {
         case loss, losses, duplicates, policies, target, snapshotName, damagedSnapshot, backward
+        case missing, unknown, unfinished, journal
     }
 
     @Test("and does what the remedy says", arguments: Refusal.allCases)
     func pastes(_ refusal: Refusal) throws {
         let refused = try app.run(try words(for: refusal))
-        #expect(refused.exitCode == 2, "\(refused)")
+        #expect(refused.exitCode == (refusal == .missing ? 3 : 2), "\(refused)")
         let commands = Self.commands(in: refused.output + refused.diagnostics)
-        #expect(commands.count == (refusal == .policies || refusal == .target ? 2 : 1), "\(refused.diagnostics)")
+        #expect(
+            commands.count == ([.policies, .target, .unfinished].contains(refusal) ? 2 : 1), "\(refused.diagnostics)")
         #expect(Set(commands).count == commands.count)
         for command in commands {
             let outcome = try app.run(Self.words(of: command))
@@ -93,6 +95,18 @@ struct PastedCommandsTests {
         case .backward:
             try app.done(migrate + ["--accept-loss"])
             return migrate + ["--to", "v1"]
+        case .missing:
+            try app.execute("ALTER TABLE ZTAG DROP COLUMN ZNAME")
+            return migrate + ["--to", "v1"]
+        case .unknown:
+            try app.execute("CREATE VIEW authors AS SELECT ZAUTHOR FROM ZNOTE")
+            return migrate + ["--accept-loss"]
+        case .unfinished:
+            try app.execute("ALTER TABLE ZTAG ADD COLUMN ZCOLOR VARCHAR; UPDATE ZTAG SET ZCOLOR = 'left'")
+            return migrate + ["--lose", "Note.author"]
+        case .journal:
+            try app.interruptWriter()
+            return migrate
         }
     }
 

@@ -126,6 +126,23 @@ struct RouteFolder {
         try connection.execute(sql)
     }
 
+    /// Leaves the store as a program does that is killed while it writes.
+    func interruptWriter(_ store: String = "App.sqlite") throws {
+        let path = folder.file(store)
+        do {
+            let writer = try Connection(path: path, mode: .readWrite)
+            try writer.execute("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN")
+            try writer.execute("UPDATE ZNOTE SET ZTITLE = hex(randomblob(40000))")
+            for ending in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: path + ending, toPath: path + ending + ".copy")
+            }
+        }
+        for ending in ["", "-journal"] {
+            try? FileManager.default.removeItem(atPath: path + ending)
+            try FileManager.default.moveItem(atPath: path + ending + ".copy", toPath: path + ending)
+        }
+    }
+
     func count(_ sql: String, in store: String = "App.sqlite") throws -> Int64 {
         try Connection(path: folder.file(store), mode: .readOnly).integer(sql) ?? -1
     }
