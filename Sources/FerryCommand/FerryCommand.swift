@@ -69,7 +69,6 @@ public enum FerryCommand {
     package static func run(
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {
-        let console = console.colored(ColorChoice(in: words))
         let code = runAlone(words, on: console, policies: policies)
         guard let problem = console.outputProblem() else { return code }
         console.warn("Standard output could not be written and is incomplete: \(problem).")

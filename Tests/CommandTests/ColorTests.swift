@@ -13,30 +13,6 @@ struct ColorTests {
         #expect(!Captured.run([command]).diagnostics.contains(Self.escape))
     }
 
-    @Test("--color always colours a failure, and not its remedy")
-    func paintsErrors() {
-        let plain = Captured.run(["inspect", "none.sqlite", "--color", "never"])
-        let painted = Captured.run(["inspect", "none.sqlite", "--color=always"])
-        #expect(plain.exitCode == painted.exitCode)
-        let lines = painted.diagnostics.split(separator: "\n").map(String.init)
-        #expect(lines[0].hasPrefix("\(Self.escape)31mferry: ") && lines[0].hasSuffix("\(Self.escape)0m"))
-        #expect(lines.dropFirst().allSatisfy { !$0.contains(Self.escape) })
-        #expect(Colors.without(painted.diagnostics) == plain.diagnostics)
-    }
-
-    @Test("JSON has no colours, and no marks for them")
-    func leavesJSONAlone() throws {
-        let captured = Captured.run(["inspect", "none.sqlite", "--json", "--color", "always"], isJSON: true)
-        #expect(!captured.output.contains(Self.escape) && !captured.output.contains { Colors.isMark($0) })
-    }
-
-    @Test("--color accepts three words")
-    func refusesOthers() {
-        let captured = Captured.run(["help", "--color", "yes"])
-        #expect(captured.exitCode == .usage)
-        #expect(captured.diagnostics.contains("auto, always, never"))
-    }
-
     @Test(
         "A terminal gets colours, unless NO_COLOR is set or it is a dumb one", .enabled(if: Terminal.isThere),
         arguments: [
@@ -49,6 +25,9 @@ struct ColorTests {
             ["inspect", "none.sqlite"], width: 80, in: folder.path, environment: environment)
         #expect(screen.text.contains(Self.escape) == isPainted, "\(screen.text)")
         #expect(screen.lines.first?.hasPrefix("ferry: ") == true)
+        // A failure is coloured, its remedy is not.
+        let painted = screen.text.split(whereSeparator: \.isNewline).filter { $0.contains(Self.escape) }
+        #expect(painted.allSatisfy { $0.contains("31m") }, "\(screen.text)")
     }
 }
 

@@ -1,5 +1,6 @@
-internal import FerryCommand
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("Help")
 struct HelpTests {
@@ -64,7 +65,12 @@ struct HelpTests {
     }
 
     @Test("The list of commands has each command, on a screen")
-    func groupsCommands() {
+    func groupsCommands() throws {
+        // With more, nobody keeps them in the head.
+        let setup = try #require(FerryCommand.groups.last).names
+        #expect(FerryCommand.commandNames.filter { !setup.contains($0) }.count <= 20)
+        let migrate = try #require(FerryCommand.table.first { $0.name == "migrate" })
+        #expect(migrate.options.filter { !$0.name.hasPrefix("--help") }.count <= 26)
         let lines = Captured.run(["help"]).output.split(separator: "\n").map(String.init)
         for name in FerryCommand.commandNames {
             let words = name.split(separator: " ")

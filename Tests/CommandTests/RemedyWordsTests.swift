@@ -13,7 +13,8 @@ struct RemedyWordsTests {
         // The command line has no option for these.
         if [.infersMappings, .executor, .snapshotLevel].contains(name) { return }
         let option = try #require(RemedyWords.options[name], "\(name)")
-        #expect(FerryCommand.table.contains { $0.options.contains { $0.name == option } }, "\(option)")
+        let typed = option.prefix { $0 != " " }
+        #expect(FerryCommand.table.contains { $0.options.contains { $0.name == typed } }, "\(option)")
     }
 
     @Test("The executor, which has no option, is set in the environment")
@@ -60,7 +61,7 @@ struct RemedyWordsTests {
             (Setting(.allowedLosses, .element("Book")), "--lose Book"),
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
-            (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),
+            (Setting(.chain, .some("the versions")), "a --to for each of the versions"),
             (Setting(Setting.Name("later"), .text("x")), "later = \"x\""),
         ]
         for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }

@@ -55,7 +55,7 @@ enum FixtureShapes {
             GenerationOptions(rowsOfEntity: ["Post": folder.rows(200_000)]),
             words: [
                 "--models", bundle, "--mappings", "\(root)/Migration1to2.xcmappingmodel", "--mappings", colors,
-                "--no-mappings", "--to", "CoreDataMigration_Example 4",
+                "--mappings", "none", "--to", "CoreDataMigration_Example 4",
             ])
     }
 
@@ -89,7 +89,7 @@ enum FixtureShapes {
             [bundle], version: "Model1",
             GenerationOptions(rowsOfEntity: ["Book": folder.rows(200_000), "User": folder.rows(40_000)]),
             words: [
-                "--models", bundle, "--mappings", authors, "--mappings", files, "--no-mappings", "--to", "Model3",
+                "--models", bundle, "--mappings", authors, "--mappings", files, "--mappings", "none", "--to", "Model3",
             ])
     }
 
@@ -119,7 +119,7 @@ enum FixtureShapes {
             var words = ["--models", bundle, "--to", version]
             // Core Data's choice between the two names of a join table is not in the models.
             for relationship in ["ignoredClients", "trustedClients"] {
-                words += ["--join-table", "UserClient.\(relationship)"]
+                words += ["--like", "UserClient.\(relationship)"]
             }
             if isCopied {
                 let mapping = "\(folder.path)/Inferred.json"
@@ -146,7 +146,7 @@ enum FixtureShapes {
             return try folder.generate(
                 [bundle], version: source,
                 GenerationOptions(rows: folder.rows(rows), rowsOfEntity: rowsOfEntity.mapValues { folder.rows($0) }),
-                words: ["--models", bundle, "--mappings", mapping, "--no-mappings", "--to", destination])
+                words: ["--models", bundle, "--mappings", mapping, "--mappings", "none", "--to", destination])
         }
     }
 

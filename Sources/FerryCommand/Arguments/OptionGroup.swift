@@ -16,14 +16,9 @@ enum OptionGroup: String, CaseIterable, Sendable {
 
     private static let byName: [String: OptionGroup] = {
         let names: [(OptionGroup, [String])] = [
-            (.input, ["--models", "--mappings", "--no-mappings", "--config", "--source"]),
-            (.route, ["--to", "--chain", "--like", "--join-table", "--allow-downgrade"]),
-            (
-                .losses,
-                [
-                    "--lose", "--accept-loss", "--damaged", "--break-sync",
-                ]
-            ),
+            (.input, ["--models", "--mappings", "--config", "--source"]),
+            (.route, ["--to", "--like"]),
+            (.losses, ["--lose", "--accept-loss", "--damaged"]),
             (
                 .safety,
                 [

@@ -23,7 +23,7 @@ package struct Syntax: Sendable {
         self.discussion = discussion
         self.operands = operands
         self.options =
-            options + [.json, .quiet, ColorChoice.option, .help] + (common.isEmpty ? [] : [Option.helpAll])
+            options + [.json, .quiet, .help] + (common.isEmpty ? [] : [Option.helpAll])
         self.common = common.isEmpty ? [] : common + [Option.help.name, Option.helpAll.name]
         self.example = example
     }

@@ -63,8 +63,6 @@ struct CommandCall {
             HelpText.show([command.syntax], isAll: isAll, on: console)
             return .success
         }
-        // The console has read the choice already, so that even the error of an unreadable command line has colours.
-        _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
         let console = arguments.has("--quiet") ? console.quiet : console
         let instance = command.init(arguments: arguments)
         do {

@@ -51,8 +51,8 @@ struct MigrateCommand: PolicyCommand {
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
-        "Memory limit of the process (at least 24MiB). Default: 32MiB. Caches, queues and snapshots stay within it; a text or other "
-            + "value that must be in memory as a whole needs twice its size."
+        "Memory limit of the process (at least 24MiB). Default: 32MiB. A text or other value that must be in memory "
+            + "as a whole needs twice its size."
     )
 
     let arguments: Arguments

@@ -78,15 +78,6 @@ package struct Console: Sendable {
         return console
     }
 
-    /// The console with the choice of `--color`.
-    func colored(_ choice: ColorChoice) -> Console {
-        var console = self
-        if choice != .auto {
-            (console.output.hasColors, console.diagnostics.hasColors) = (choice == .always, choice == .always)
-        }
-        return console
-    }
-
     /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
         if !isJSON, !isQuiet { output.writeLine(line) }
@@ -237,21 +228,4 @@ enum Emphasis: Character, CaseIterable {
         case .command: nil
         }
     }
-}
-
-enum ColorChoice: String, CaseIterable, Sendable {
-    case auto, always, never
-
-    /// The choice in a command line, before its command's syntax is known.
-    init(in words: [String]) {
-        let options = words.prefix { $0 != "--" }
-        let name = Self.option.name
-        let attached = options.last { $0.hasPrefix(name + "=") }?.dropFirst(name.count + 1)
-        let next = options.lastIndex(of: name).map { options.index(after: $0) }
-        let separate = next.flatMap { $0 < options.endIndex ? options[$0][...] : nil }
-        self = (attached ?? separate).flatMap { ColorChoice(rawValue: String($0)) } ?? .auto
-    }
-
-    static let option = Syntax.Option.choice(
-        "--color", "WHEN", of: allCases, "auto (default: on a terminal, unless NO_COLOR is set), always, never.")
 }
