@@ -86,7 +86,7 @@ struct OperatorTests {
         // The last command of the hook fails, which stops the run: the store is as before.
         #expect(outcome.exitCode == 1, "\(outcome.diagnostics)")
         #expect(outcome.diagnostics.contains("one transaction, which cannot rest"))
-        #expect(outcome.diagnostics.contains("control \(app.folder.file("App.sqlite"))"))
+        #expect(outcome.diagnostics.contains("control App.sqlite stop"))
         #expect(outcome.diagnostics.contains("copies no rows in chunks"))
         #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZSHELF'") == 1)
     }

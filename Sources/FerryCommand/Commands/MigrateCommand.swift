@@ -38,7 +38,6 @@ struct MigrateCommand: PolicyCommand {
         ],
         common: [
             "--models", "--mappings", "--to", "--output", "--rehearse", "--lose", "--budget", "--memory-limit",
-            "--snapshot",
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 

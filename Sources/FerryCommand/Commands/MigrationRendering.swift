@@ -138,14 +138,16 @@ package struct MigrationRendering: CommandReport {
             parts += [.heading("Differences"), .differences(run.verification.differences)]
         }
         parts += warnings + details.parts { $0.label(inRehearsal: isRehearsed) }
-        return Report(Self.title, run.losses.isEmpty ? .good : .caution, verdict, parts)
+        var report = Report(Self.title, run.losses.isEmpty ? .good : .caution, verdict, parts)
+        report.endsWithVerdict = true
+        return report
     }
 
     static let title = "Migration report"
 
     private var facts: [(label: String, value: String?)] {
         [
-            ("Chunks", chunks), ("Time", times),
+            ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", times),
             (
                 "Bytes",
                 run.bytesRead.flatMap { read in
@@ -194,27 +196,46 @@ package struct MigrationRendering: CommandReport {
         return lines
     }
 
-    /// The entity mappings in one table, and a drawing for each step in which objects split or merge.
+    /// The entity mappings that do not carry everything over in one table, and a drawing for each step in which objects
+    /// split or merge.
     private var objects: [Report.Part] {
-        let steps = Dictionary(grouping: run.entityMappings, by: \.step).inOrder { $0.key < $1.key }
-            .map { (number: $0.key, mappings: $0.value, rows: $0.value.map(Self.cells)) }
-        if steps.isEmpty { return [] }
-        let runs = LikeRuns.of(steps) { $0.rows == $1.rows && $0.number + 1 == $1.number }
-        let rows = runs.flatMap { run -> [[String]] in
+        if run.entityMappings.isEmpty { return [] }
+        let (carried, changed) = (run.entityMappings.filter(carriesAll), run.entityMappings.filter { !carriesAll($0) })
+        let steps = Dictionary(grouping: run.entityMappings, by: \.step).inOrder { $0.key < $1.key }.map(\.value)
+        let rows = Dictionary(grouping: changed, by: \.step).inOrder { $0.key < $1.key }
+            .map { (number: $0.key, cells: $0.value.map(Self.cells)) }
+        let runs = LikeRuns.of(rows) { $0.cells == $1.cells && $0.number + 1 == $1.number }
+        let table = runs.flatMap { run -> [[String]] in
             guard let first = run.first, let last = run.last else { return [] }
             let numbers = run.count > 1 ? "\(first.number)–\(last.number)" : "\(first.number)"
-            return first.rows.map { [numbers] + $0 }
+            return first.cells.map { [steps.count > 1 ? numbers : ""] + $0 }
         }
-        let drawings = runs.compactMap(\.first).compactMap { step in
+        let columns: [TableColumn] = [.number("Step"), .name("Entity mapping"), .name("From"), .name("To")]
+        let count = Int64(carried.count)
+        let sum =
+            (changed.isEmpty ? count.counting("entity mapping") : "\(count) more")
+            + ": \(carried.contains { $0.isEstimated == true } ? "~" : "")"
+            + "\(carried.map(\.read).clampedSum.counting("object")) carried over"
+        let drawings = LikeRuns.of(steps) { $0.map(Self.cells) == $1.map(Self.cells) }.compactMap(\.first).compactMap {
             FlowDrawing(
-                title: "Objects of step \(step.number), from entity to entity", flows: step.mappings.flatMap(flows)
+                title: "Objects of step \($0[0].step), from entity to entity", flows: $0.flatMap(flows)
             ).markup
         }
-        let columns: [TableColumn] = [.number("Step"), .text("Entity mapping"), .text("From"), .text("To")]
         return [
-            .table(columns + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number), rows),
-            .onPage(nil, drawings),
+            .table(columns + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number), table),
+            .list(carried.isEmpty ? [] : [sum]), .onPage(nil, drawings),
         ]
+    }
+
+    /// Whether the objects of an entity all stay, or all become those of one entity, which no other mapping does.
+    private func carriesAll(_ mapping: MigrationReport.EntityMappingReport) -> Bool {
+        let others = mapping.created + mapping.dropped + mapping.merged
+        guard mapping.source != nil, mapping.read == mapping.written, others == 0 else { return false }
+        return mapping.source == mapping.destination
+            || !run.entityMappings.contains {
+                $0.step == mapping.step && $0.name != mapping.name
+                    && ($0.source == mapping.source || $0.destination == mapping.destination)
+            }
     }
 
     private func flows(_ mapping: MigrationReport.EntityMappingReport) -> [FlowDrawing.Flow] {

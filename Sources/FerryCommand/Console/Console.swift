@@ -1,5 +1,11 @@
 internal import FerryBase
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// The output of a command: text or one JSON object on standard output, everything else on standard error.
 package struct Console: Sendable {
     /// Whether `--json` is given: text is left out.
@@ -53,7 +59,7 @@ package struct Console: Sendable {
 
         fileprivate func writeLine(_ line: String) {
             let (emphasis, unmarked) = Emphasis.split(line)
-            let line = String(unmarked)
+            let line = WorkFolder.shortened(String(unmarked))
             // A terminal gets lines broken at its width; without a terminal a line stays whole, for programs.
             let lines = width().map { width in
                 line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
@@ -226,6 +232,22 @@ enum Emphasis: Character, CaseIterable {
         case .caution: "33"
         case .bad: "31"
         case .command: nil
+        }
+    }
+}
+
+/// The current folder.
+enum WorkFolder {
+    private static let path = FileManager.default.currentDirectoryPath
+
+    /// The line with paths from the current folder instead of those in it.
+    static func shortened(_ line: String) -> String {
+        guard path != "/", line.contains(path) else { return line }
+        let parts = line.split(separator: path + "/", omittingEmptySubsequences: false)
+        return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
+            // A folder of this name in another one stays.
+            let begins = text.last.map { " \"'`(:=".contains($0) } ?? true
+            text += (begins ? "" : path + "/") + part
         }
     }
 }

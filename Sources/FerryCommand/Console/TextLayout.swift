@@ -3,7 +3,10 @@ struct TableColumn {
     var title: String
     /// Numbers are aligned at the right.
     var isNumber = false
+    /// Names are cut in the middle instead of broken, so that a row has one line.
+    var isCut = false
 
+    static func name(_ title: String) -> TableColumn { TableColumn(title: title, isCut: true) }
     static func text(_ title: String) -> TableColumn { TableColumn(title: title) }
     static func number(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: true) }
 }
@@ -46,7 +49,11 @@ struct TextTable {
     }
 
     private func lines(_ row: [String], _ widths: [Int]) -> [String] {
-        let cells = zip(row, widths).map { $0.isEmpty ? [] : TextWrap.paragraphs($0, width: $1) }
+        let cells = columns.indices.map { column in
+            columns[column].isCut
+                ? [Drawing.shortened(row[column], to: widths[column])]
+                : row[column].isEmpty ? [] : TextWrap.paragraphs(row[column], width: widths[column])
+        }
         return (0..<max(1, cells.map(\.count).max() ?? 0)).map { number in
             var line = ""
             for (column, cell) in cells.enumerated() {

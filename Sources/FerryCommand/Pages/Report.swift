@@ -44,6 +44,8 @@ package struct Report: Sendable {
     let title: String
     let verdict: (kind: Verdict, text: String)
     var parts: [Part]
+    /// Whether a terminal shows the verdict below the parts, where it stays in view.
+    var endsWithVerdict = false
 
     init(_ title: String, _ kind: Verdict, _ verdict: String, _ parts: [Part] = []) {
         (self.title, self.verdict, self.parts) = (title, (kind, verdict), parts)
@@ -52,7 +54,10 @@ package struct Report: Sendable {
     // MARK: The terminal
 
     package func text(width: Int) -> [String] {
-        [verdict.kind.emphasis.mark(verdict.text)] + parts.flatMap { lines($0, width: width) }
+        let verdict = verdict.kind.emphasis.mark(verdict.text)
+        let shown = parts.flatMap { lines($0, width: width) }
+        guard endsWithVerdict, !shown.isEmpty else { return [verdict] + shown }
+        return shown.drop { $0.isEmpty } + ["", verdict]
     }
 
     private func lines(_ part: Part, width: Int) -> [String] {
@@ -76,7 +81,7 @@ package struct Report: Sendable {
 
     /// The table without columns of nothing or of zeros.
     private static func filled(_ columns: [TableColumn], _ rows: [[String]]) -> TextTable {
-        let shown = columns.indices.filter { column in rows.contains { !["", "0"].contains($0[column]) } }
+        let shown = columns.indices.filter { column in rows.contains { !["", "0", "–"].contains($0[column]) } }
         return TextTable(shown.map { columns[$0] }, rows.map { row in shown.map { row[$0] } })
     }
 

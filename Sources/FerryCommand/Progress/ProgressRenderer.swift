@@ -111,9 +111,11 @@ final class ProgressRenderer: Sendable {
         var parts = rate.parts(update)
         var filled = 0
         if let fraction = rate.fraction {
-            filled = min(Self.barWidth, max(0, Int(fraction * Double(Self.barWidth))))
+            // Full at 100 %, which only the end has.
+            let percent = min(100, max(0, Int(fraction * 100)))
+            filled = percent * Self.barWidth / 100
             let signs = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.barWidth - filled)
-            parts.insert("[\(signs)] \(Quantity.decimal(min(100, fraction * 100), places: 0)) %", at: 0)
+            parts.insert("[\(signs)] \(percent) %", at: 0)
         }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }

@@ -105,7 +105,7 @@ struct GivenMappingsTests {
         try app.write(Self.mapping(), to: "\(place)One.json")
         let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(outcome.diagnostics.contains("Give it with --mappings "))
-        #expect(outcome.diagnostics.contains("/\(place)One.json, or say with --mappings none"))
+        #expect(outcome.diagnostics.contains("--mappings \(place)One.json, or say with --mappings none"))
         let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--json")
         #expect(plan.output.contains("\"mappingsNotGiven\""))
         // The remedies in the message work.
