@@ -154,6 +154,8 @@ package struct EngineOptions: Sendable {
     package var vfs: VFS?
     /// The folder of external-storage files; nil for the `_SUPPORT` folder beside the source.
     package var externalFolder: String?
+    /// The rows of each pass over the source after which a rehearsal goes on with what follows; nil for all.
+    package var sample: Int64?
     /// Names of the app's own schema objects that the first step leaves out.
     package var dropping: Set<String> = []
     /// The treatment of rows that no rule repairs.

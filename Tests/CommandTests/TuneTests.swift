@@ -1,9 +1,10 @@
 internal import FerryBase
-internal import FerryCommand
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// `ferry tune` and `ferry migrate --rehearse`: both measure a migration and leave no files of it.
 @Suite("Tune and rehearse")
@@ -74,11 +75,11 @@ struct TuneTests {
         }
     }
 
-    @Test("A sample ends after the given rows; a time that no chunk keeps gives no recommendation")
+    @Test("A sample has rows of each step; a time that no chunk keeps gives no recommendation")
     func samples() throws {
-        let result = try tuned("--sizes", "50", "--sample", "120", "--chunk-time", "0.001ms")
+        let result = try tuned("--sizes", "50", "--sample", "120", "--chunk-time", "0.001ms", "--runs", "1")
         let run = try #require(result.runs.first)
-        #expect(run.rows >= 120 && run.rows < 120 + 50)
+        #expect(run.rows >= 3 * 120 && run.rows < 3 * 600, "\(run.rows)")
         #expect(result.recommended == nil)
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
     }
@@ -129,6 +130,16 @@ struct TuneTests {
         #expect(rehearsed.peakDiskBytes > 50_000 && rehearsed.verification.checked > 3 * 600)
         #expect(try library.digest() == digest)
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
+    }
+
+    @Test("The median of three measurements counts, and the highest peak")
+    func takesMedian() {
+        let runs = [(50.0, 0.3, 20), (80, 0.1, 25), (60, 0.2, 22)].map { speed, seconds, mebibytes in
+            TuneResult.Run(
+                chunkRows: 10, rowsPerSecond: speed, peakResidentBytes: mebibytes, longestChunkSeconds: seconds)
+        }
+        let median = TuneResult.Run(medianOf: runs)
+        #expect(median.rowsPerSecond == 60 && median.longestChunkSeconds == 0.2 && median.peakResidentBytes == 25)
     }
 
     @Test("The smallest allowed size within a twentieth of the fastest is recommended")

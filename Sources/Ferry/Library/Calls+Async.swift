@@ -25,7 +25,7 @@ extension Migrator {
     ///
     /// - Parameters:
     ///   - configuration: The settings of the migration.
-    ///   - sample: The number of source rows after which it ends; nil for a whole migration.
+    ///   - sample: About the number of source rows of each entity that each step carries; nil for all.
     ///   - onEvent: Receives every event, on the rehearsal's thread.
     /// - Returns: The measurements.
     /// - Throws: ``FerryError`` as ``rehearse(_:sample:stop:onEvent:)`` does.

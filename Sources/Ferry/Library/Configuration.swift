@@ -117,6 +117,8 @@ public struct Configuration: Sendable {
     ///
     /// A rehearsal to a new store copies a store of the target version.
     package var rehearsesInPlace: Bool?
+    /// The rows of each entity that a rehearsal carries in each step, without verification; nil for all.
+    package var sample: Int64?
     package var thresholds = Thresholds()
     /// Whether the process runs nothing but Ferry, so that its memory is Ferry's; an app has memory of its own.
     package var ownsProcess = false

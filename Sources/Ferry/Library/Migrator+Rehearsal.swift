@@ -8,7 +8,8 @@ extension Migrator {
     ///
     /// - Parameters:
     ///   - configuration: The settings of the migration.
-    ///   - sample: The number of source rows after which it ends; nil for a whole migration.
+    ///   - sample: About the number of source rows of each entity that each step carries, without verification; nil for
+    ///     all.
     ///   - stop: Requests a stop after the current unit; no work is kept then.
     ///   - onEvent: Receives every event, on the thread where it happens.
     /// - Returns: The measurements.
@@ -35,23 +36,23 @@ extension Migrator {
         var rehearsed = configuration
         rehearsed.rehearsesInPlace = configuration.output == nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
-        let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)
-        var migration: MigrationReport?
+        rehearsed.sample = sample
+        if sample != nil { rehearsed.verify = .none }
+        let watch = RehearsalWatch(folder: folder, files: files)
+        var migration: MigrationReport
         do {
             migration = try migrate(rehearsed, stop: stop) { event in
                 watch.take(event)
                 onEvent(event)
             }
         } catch {
-            guard watch.isSampled, (error as? FerryError)?.code == .interrupted else {
-                // The first error is reported.
-                do { try files.removeTree(folder) } catch {}
-                throw error
-            }
+            // The first error is reported.
+            do { try files.removeTree(folder) } catch {}
+            throw error
         }
         try files.removeTree(folder)
         var report = watch.report
-        migration?.store = URL(fileURLWithPath: place.store)
+        migration.store = URL(fileURLWithPath: place.store)
         report.migration = migration
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         return report
@@ -60,7 +61,7 @@ extension Migrator {
 
 /// The measurements of a rehearsed migration.
 public struct RehearsalReport: Sendable, Hashable, Codable {
-    /// The report of the migration; nil if it ended after a sample of the rows.
+    /// The report of the migration.
     public var migration: MigrationReport?
     /// The source rows that were carried.
     public var rows: Int64 = 0
@@ -78,7 +79,7 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var rowsPerSecond: Double? { rowTime > .zero ? Double(rows) / rowTime.inSeconds : nil }
 }
 
-/// Measures a rehearsal by the migration's events, and ends it after a sample.
+/// Measures a rehearsal by the migration's events.
 final class RehearsalWatch: Sendable {
     private struct State {
         var report = RehearsalReport()
@@ -88,26 +89,20 @@ final class RehearsalWatch: Sendable {
         var subject: String?
         var done: Int64 = 0
         var lastDiskLook: UInt64 = 0
-        var isSampled = false
     }
 
     private static let diskInterval: UInt64 = 20_000_000
 
     private let folder: String
     private let files: FileLayer
-    private let sample: Int64?
-    private let stop: StopRequest
     private let state = Locked(State())
 
-    init(folder: String, files: FileLayer, sample: Int64?, stop: StopRequest) {
+    init(folder: String, files: FileLayer) {
         self.folder = folder
         self.files = files
-        self.sample = sample
-        self.stop = stop
     }
 
     var report: RehearsalReport { state.withLock { $0.report } }
-    var isSampled: Bool { state.withLock { $0.isSampled } }
 
     func take(_ event: MigrationEvent) {
         let now = Clock.nanoseconds()
@@ -148,9 +143,5 @@ final class RehearsalWatch: Sendable {
         state.report.rows += update.done - state.done
         state.done = update.done
         state.report.longestChunk = max(state.report.longestChunk, time)
-        if let sample, state.report.rows >= sample, !state.isSampled {
-            state.isSampled = true
-            stop.request(FerryError(.interrupted, "The sample is complete."))
-        }
     }
 }

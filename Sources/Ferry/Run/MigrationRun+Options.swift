@@ -18,6 +18,7 @@ extension MigrationRun {
         options.memoryLimit = configuration.memoryLimit
         options.memoryHeld = held
         options.damaged = configuration.damaged
+        options.sample = configuration.sample
         let damage = migration.findings.damage
         options.sourceDamage = steps.isEmpty ? damage : []
         if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }

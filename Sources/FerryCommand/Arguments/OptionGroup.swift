@@ -27,7 +27,7 @@ enum OptionGroup: String, CaseIterable, Sendable {
                     "--recover", "--missing", "--drop-unknown", "--adopt",
                 ]
             ),
-            (.speed, ["--memory-limit", "--budget", "--chunk-size", "--chunk-time", "--sizes", "--sample"]),
+            (.speed, ["--memory-limit", "--budget", "--chunk-size", "--chunk-time", "--sizes", "--sample", "--runs"]),
         ]
         return Dictionary(uniqueKeysWithValues: names.flatMap { group, names in names.map { ($0, group) } })
     }()

@@ -6,19 +6,19 @@ struct TuneCommand: PolicyCommand {
     static let syntax = Syntax(
         "tune", summary: "Rehearse a migration with several chunk sizes and recommend one.",
         discussion: """
-            Copies the store's rows into a folder next to the store and discards them, once for each size, each time \
-            in its own process. Shows rows per second, peak memory, the longest chunk, and the longest unit of work \
+            Copies the store's rows into a folder next to the store and discards them, three times for each size, each \
+            time in its own process; the median counts. Shows rows per second, peak memory, the longest chunk, and the longest unit of work \
             between two commits, indexes included, which is the most that a kill loses. The store is not changed, but is locked against writers.
             Recommends the fastest size whose longest chunk stays within --chunk-time and whose peak memory stays within \
-            --memory-limit; of sizes within 5% of the fastest, the smallest.
+            --memory-limit; of sizes within 5% of the fastest, the smallest. Ctrl-C ends it with what is measured.
             """,
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .value("--sizes", "N,N,…", "Rows per chunk. Default: 500,2000,10000,50000."),
-            .value("--sample", "ROWS", "Number of rows to copy each time. Default: all of them."),
+            .value("--sample", "ROWS", "Rows of each entity to copy in each step. Default: all of them."),
+            .value("--runs", "N", "Measurements of each size. Default: 3."),
             .value("--chunk-time", "TIME", "Maximum duration of a chunk. Default: 500ms."),
-            MigrateCommand.memoryLimit,
-            ReportFile.option,
+            MigrateCommand.memoryLimit, ReportFile.option, ProgressForm.option,
         ],
         common: [
             "--models", "--mappings", "--to", "--sizes", "--sample", "--chunk-time", "--memory-limit", "--report",
@@ -37,10 +37,13 @@ struct TuneCommand: PolicyCommand {
         try configuration.takeMemoryLimit(arguments)
         let sizes = try sizes()
         let time = try arguments.time("--chunk-time", "a duration, such as 500ms or 15s") ?? .milliseconds(500)
+        let times = Int(try arguments.count("--runs", in: 1...100) ?? 3)
+        let progress = try ProgressForm(arguments)
         var result = TuneResult(
             store: input.store.filePath, sample: try arguments.count("--sample", in: 1...Int64.max),
             chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit))
         return try ReportFile(from: arguments).written(TuneResult.title, of: result.store) {
+            var code = ExitCode.success
             let migrator = try input.migrator(policies)
             let plan = try migrator.plan(configuration)
             if let refusal = plan.refusals.first { throw refusal }
@@ -49,16 +52,25 @@ struct TuneCommand: PolicyCommand {
             } else if plan.steps.allSatisfy({ $0.mode == .inPlace }) {
                 result.note =
                     "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
-            } else if let size = sizes.first, sizes.count == 1 {
+            } else if let size = sizes.first, sizes.count == 1, times == 1 {
                 let stop = InterruptWatch.start(on: console)
                 configuration.chunkSize = .rows(size)
-                let rehearsal = try migrator.rehearse(configuration, sample: result.sample, stop: stop)
+                let renderer = ProgressRenderer(progress, on: console)
+                defer { renderer.finish() }
+                renderer.plan(
+                    RunOutline(steps: plan.steps.count, memoryLimit: configuration.memoryLimit, isRehearsal: true))
+                let rehearsal = try migrator.rehearse(configuration, sample: result.sample, stop: stop) { event in
+                    if case .phase(let phase, let step) = event { renderer.begin(phase, step: step) }
+                    if case .progress(let update) = event { renderer.show(update) }
+                }
                 result.runs = [TuneResult.Run(of: size, rehearsal)]
-            } else if let failure = try measure(sizes, into: &result, on: console) {
-                return failure
+            } else {
+                let stop = InterruptWatch.start(on: console)
+                if let failure = try measure(sizes, times, into: &result, stop, on: console) { return failure }
+                code = stop.isRequested ? .resumable : .success
             }
             console.result(result.json, text: result.text(width:))
-            return (result, .success)
+            return (result, code)
         }
     }
 
@@ -72,23 +84,30 @@ struct TuneCommand: PolicyCommand {
         return sizes ?? [500, 2_000, 10_000, 50_000]
     }
 
-    /// Measures each size in a process of its own, since a process has one peak of memory; returns the first failure.
+    /// Measures each size several times, in a process of its own since a process has one peak of memory; returns the
+    /// first failure, but for a stop after which something is measured.
     private func measure(
-        _ sizes: [Int], into result: inout TuneResult, on console: Console
+        _ sizes: [Int], _ times: Int, into result: inout TuneResult, _ stop: StopRequest, on console: Console
     ) throws -> (report: any CommandReport, code: ExitCode)? {
         try warmUp(result.store)
         // The words hold the values of ferry.json; a process that read it would also write its report.
         let words =
             ["\(ConfigFile.option.name)=\(ConfigFile.none)"]
-            + arguments.words(without: ["--json", "--sizes", "--report", ConfigFile.option.name])
-        for (index, size) in sizes.enumerated() {
-            console.note("chunks of \(Int64(size).counting("row")) (\(index + 1) of \(sizes.count))")
+            + arguments.words(without: ["--json", "--sizes", "--runs", "--report", ConfigFile.option.name])
+        var measured: [[TuneResult.Run]] = sizes.map { _ in [] }
+        let all = times * sizes.count
+        // All sizes in turn, so that what changes meanwhile concerns each of them.
+        for number in 0..<all {
+            let size = sizes[number % sizes.count]
+            if stop.isRequested { break }
+            console.note("chunks of \(Int64(size).counting("row")) (\(number + 1) of \(all))")
             var child = try ChildProcess(
-                ChildProcess.ownPath(), ["tune", "--sizes=\(size)", "--json"] + words, reading: .output)
+                ChildProcess.ownPath(), ["tune", "--sizes=\(size)", "--runs=1", "--json"] + words, reading: .output)
             var lines: [String] = []
             while let line = child.line() { lines.append(line) }
             let code = child.wait()
             let text = Data(lines.joined(separator: "\n").utf8)
+            if stop.isRequested, code != 0, !result.runs.isEmpty { break }
             guard code == 0 else {
                 let failure = Self.decoded(FailedSize.self, from: text)?.error
                 let report = FailureReport(
@@ -105,8 +124,11 @@ struct TuneCommand: PolicyCommand {
             guard let run = Self.decoded(MeasuredSize.self, from: text)?.runs.first else {
                 throw FerryError(.internalError, "A process reported no measurements.")
             }
-            result.runs.append(run)
+            measured[number % sizes.count].append(run)
+            result.runs = measured.filter { !$0.isEmpty }.map(TuneResult.Run.init(medianOf:))
         }
+        let count = measured.map(\.count).reduce(0, +)
+        if count < all { result.note = "Stopped after \(count) of \(all) measurements." }
         return nil
     }
 

@@ -31,6 +31,15 @@ package struct TuneResult: CommandReport {
                 worstLostSeconds: report.longestUnit.inSeconds, rows: report.rows)
         }
 
+        /// The run of the middle speed, with the middle of the longest chunks and the highest peak.
+        init(medianOf runs: [Run]) {
+            func middle(_ value: (Run) -> Double) -> Double { runs.map(value).sorted()[runs.count / 2] }
+            self = runs.sorted { $0.rowsPerSecond ?? 0 < $1.rowsPerSecond ?? 0 }[runs.count / 2]
+            longestChunkSeconds = middle(\.longestChunkSeconds)
+            worstLostSeconds = middle(\.worstLostSeconds)
+            peakResidentBytes = runs.compactMap(\.peakResidentBytes).max()
+        }
+
         package var json: JSON {
             [
                 "chunkRows": chunkRows, "rowsPerSecond": rowsPerSecond, "peakResidentBytes": peakResidentBytes,
@@ -56,7 +65,7 @@ package struct TuneResult: CommandReport {
     let chunkSeconds: Double
     let memoryLimit: Int64
     var runs: [Run] = []
-    /// The reason for having no runs.
+    /// The reason for having no runs, or not all.
     var note: String?
 
     package init(
@@ -81,16 +90,18 @@ package struct TuneResult: CommandReport {
     }
 
     package var report: Report {
-        let rows = sample.map { "the first \($0.grouped)" } ?? "all"
+        let rows = sample.map { "the first \($0.grouped) of each entity in each step" } ?? "all"
         let parts: [Report.Part] = [
             .space,
             .table(
                 Self.columns, runs.map(\.cells),
                 best: recommended.flatMap { best in runs.firstIndex { $0.chunkRows == best } }),
-            .space, .facts(margin: 7, [("Store", store), ("Rows", "\(rows), copied once for each size")]),
+            .space, .facts(margin: 7, [("Store", store), ("Rows", rows)]),
         ]
         return Report(
-            Self.title, recommended == nil ? .caution : .good, note ?? advice, runs.isEmpty ? [] : parts)
+            Self.title, recommended == nil ? .caution : .good,
+            [runs.isEmpty && note != nil ? nil : advice, note].compactMap { $0 }.joined(separator: " "),
+            runs.isEmpty ? [] : parts)
     }
 
     private static let columns = [

@@ -65,6 +65,10 @@ struct ChunkWalk {
             }
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
+            if phase == .rows, let sample = context.options.sample, entries[0].read >= sample, !isAtEnd {
+                try end(units, &entries)
+                isAtEnd = true
+            }
             let nanoseconds = Clock.nanoseconds(since: start)
             worked = nanoseconds
             sizer.chunkTook(rows: counted, bytes: context.writtenBytes - written, nanoseconds: nanoseconds)
@@ -73,6 +77,15 @@ struct ChunkWalk {
             context.options.progress?(
                 ProgressUpdate(
                     phase: phase, subject: subject, done: entries.reduce(0) { $0 + $1.read }, total: total))
+        }
+    }
+
+    /// Marks the units as done, whatever rows are left.
+    private func end(_ units: [String], _ entries: inout [ProgressTable.Entry]) throws {
+        for index in entries.indices { entries[index].isDone = true }
+        let ended = entries
+        try context.unit(writesScratch: false) {
+            for (unit, entry) in zip(units, ended) { try context.progress.save(entry, for: unit) }
         }
     }
 
