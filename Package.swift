@@ -29,8 +29,10 @@ func optimization(of room: String) -> [SwiftSetting] {
 }
 
 /// A room of the program: one target, which may import only the rooms named here.
-func room(_ name: String, over below: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house + optimization(of: name))
+func room(_ name: String, over below: [Target.Dependency], embedding files: [Resource] = []) -> Target {
+    .target(
+        name: name, dependencies: below, exclude: ["README.md"], resources: files,
+        swiftSettings: house + optimization(of: name))
 }
 
 func tests(
@@ -110,7 +112,7 @@ let package = Package(
             over: [
                 "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
                 "FerryGenerate", "FerrySnapshot", "FerryPlan", "CSystem",
-            ]),
+            ], embedding: [.embedInCode("Templates")]),
         .executableTarget(
             name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),
 

@@ -92,6 +92,7 @@ struct LimitTests {
             ["generate", version, "--rows", "200", "--output", folder.file("New.sqlite")],
             ["snapshot", "create", library.store],
             ["verify", library.store, "--models", library.models],
+            ["tune", library.store, "--sizes", "50", "--runs", "1"] + library.sources,
             ["migrate", "--accept-loss", library.store] + library.sources,
         ]
         let telling = try CommandTable.read().commands.filter { $0.options.contains { $0.name == "--progress" } }

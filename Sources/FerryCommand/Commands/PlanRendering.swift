@@ -23,7 +23,7 @@ package struct PlanRendering: CommandReport {
 
     static let title = "Migration plan"
     private static let columns: [TableColumn] = [
-        .number("Partition"), .text("Entity mapping"), .text("From"), .text("To"), .number("Rows"), .text("Executor"),
+        .number("Partition"), .name("Entity mapping"), .name("From"), .name("To"), .number("Rows"), .text("Executor"),
         .text("Why"),
     ]
 

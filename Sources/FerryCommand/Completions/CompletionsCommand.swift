@@ -18,7 +18,7 @@ struct CompletionsCommand: Command {
                 "Completions are not available for \"\(arguments.operands[0])\".",
                 "Supported shells: \(Shell.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
-        console.result(["shell": shell.rawValue, "script": shell.script + "\n"], verbatim: shell.script)
+        console.result(["shell": shell.rawValue, "script": shell.script], verbatim: String(shell.script.dropLast()))
         return .success
     }
 }
@@ -27,76 +27,12 @@ struct CompletionsCommand: Command {
 enum Shell: String, CaseIterable {
     case bash, zsh, fish
 
-    /// The script, without a newline at the end.
+    /// bash 3.2 and newer, without bash-completion's functions.
     var script: String {
         switch self {
-        case .bash:
-            // For bash 3.2 and newer, without bash-completion's functions.
-            #"""
-            # Completion of ferry for bash, created by: ferry completions bash
-            _ferry() {
-                local IFS=$'\n' word=${COMP_WORDS[COMP_CWORD]} line
-                COMPREPLY=()
-                # bash splits --option=value at the equals sign.
-                if [[ $word == = ]]; then word=''; fi
-                for line in $(ferry __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
-                    case $line in
-                    :file)
-                        # So that a name with spaces is quoted; bash 3.2 knows no compopt.
-                        compopt -o filenames 2>/dev/null
-                        COMPREPLY=($(compgen -f -- "$word"))
-                        ;;
-                    :folder)
-                        compopt -o filenames 2>/dev/null
-                        COMPREPLY=($(compgen -d -- "$word"))
-                        ;;
-                    *) COMPREPLY+=("${line%%$'\t'*}") ;;
-                    esac
-                done
-            }
-            complete -F _ferry ferry
-            """#
-        case .zsh:
-            // Under `source` the script registers the function; from `fpath` the script is the function.
-            #"""
-            #compdef ferry
-            # Completion of ferry for zsh, created by: ferry completions zsh
-            _ferry() {
-                local line
-                local -a offered
-                for line in "${(@f)$(ferry __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-                    case $line in
-                    :file) compset -P '--*='; _files; return ;;
-                    :folder) compset -P '--*='; _files -/; return ;;
-                    ?*) offered+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
-                    esac
-                done
-                _describe ferry offered
-            }
-            if [[ $funcstack[1] == _ferry ]]; then
-                _ferry "$@"
-            else
-                compdef _ferry ferry
-            fi
-            """#
-        case .fish:
-            #"""
-            # Completion of ferry for fish, created by: ferry completions fish
-            function __ferry_complete
-                set -l words (commandline -opc) (commandline -ct)
-                for line in (ferry __complete $words[2..] 2>/dev/null)
-                    switch $line
-                        case :file
-                            __fish_complete_path (commandline -ct)
-                        case :folder
-                            __fish_complete_directories (commandline -ct)
-                        case '*'
-                            echo $line
-                    end
-                end
-            end
-            complete -c ferry -f -a '(__ferry_complete)'
-            """#
+        case .bash: Template.bash.filled()
+        case .zsh: Template.zsh.filled()
+        case .fish: Template.fish.filled()
         }
     }
 }

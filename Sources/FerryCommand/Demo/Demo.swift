@@ -242,11 +242,15 @@ struct DemoFolder {
     private static func name(_ number: Int) -> String { number == 1 ? "ferry-demo" : "ferry-demo-\(number)" }
 
     func writeSources() throws(FerryError) {
-        for version in LibraryModels.versions {
-            try write(version.text, to: "\(models)/\(version.name).xcdatamodel/contents")
+        for (number, version) in Template.versions.enumerated() {
+            try write(version.filled(), to: "\(models)/Library\(number + 1).xcdatamodel/contents")
         }
         try write(SourceBundle.currentVersionList("Library4"), to: models + "/.xccurrentversion")
-        for mapping in LibraryModels.mappings { try write(mapping.text, to: "\(mappings)/\(mapping.name)") }
+        // The first step renames and drops attributes, the second makes an entity of a text (every author once), the
+        // third makes an entity of a relationship (a file per user and book).
+        try write(Template.rename.filled(), to: mappings + "/1-rename.json")
+        try write(Template.authors.filled(), to: mappings + "/2-authors.json")
+        try write(Template.files.filled(), to: mappings + "/3-files.json")
     }
 
     private func write(_ text: String, to file: String) throws(FerryError) {

@@ -102,25 +102,9 @@ enum Drawing {
             [
                 "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
                 "width": width, "height": height, "role": "img",
-            ], [.style(style)] + parts)
+            ], [.style(.drawing)] + parts)
         return GraphCommand.Form.svg.sign + "\n" + drawing.written
     }
-
-    private static let style: StaticString = """
-        svg { --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --main: #0b62a8; --good: #116329; --bad: #a40e26;
-          background: var(--paper); font: 13px system-ui, sans-serif; }
-        @media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --soft: #a3adb8; --paper: #0d1117; --main: #6cb6ff;
-          --good: #56d364; --bad: #ff7b72; } }
-        @media print { svg { --ink: #000000; --soft: #444444; --paper: #ffffff; --main: #0b62a8; --good: #116329;
-          --bad: #a40e26; } }
-        text { fill: var(--ink); unicode-bidi: isolate; } .soft { fill: var(--soft); font-size: 12px; }
-        rect { fill: var(--paper); stroke: var(--main); stroke-width: 1.5; }
-        rect.current, rect.renamed { stroke-width: 3; } rect.added { stroke: var(--good); stroke-width: 2.5; }
-        rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }
-        polyline { stroke: var(--soft); stroke-width: 1.3; fill: none; } .end { fill: var(--ink); }
-        .way, .mapping { stroke: var(--ink); } .mapping { stroke-width: 2.2; } .equalway { stroke-dasharray: 6 4; }
-        .noneway { stroke: var(--bad); stroke-width: 2; stroke-dasharray: 1 5; stroke-linecap: round; }
-        """
 }
 
 /// Texts of Graphviz's DOT language.

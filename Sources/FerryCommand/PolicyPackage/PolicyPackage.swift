@@ -34,11 +34,12 @@ struct PolicyPackage {
 
     var files: [File] {
         [
-            File(path: "Package.swift", text: manifest), File(path: "README.md", text: readMe),
+            File(path: "Package.swift", text: Template.manifest.filled(values)),
+            File(path: "README.md", text: Template.readMe.filled(values)),
             File(path: ".gitignore", text: ".build\n"),
-            File(path: "Sources/Policies/Policies.swift", text: registry),
-            File(path: "Sources/Migrate/main.swift", text: program),
-            File(path: "Tests/PoliciesTests/MigrationTests.swift", text: test),
+            File(path: "Sources/Policies/Policies.swift", text: Template.policies.filled(values)),
+            File(path: "Sources/Migrate/main.swift", text: Template.main.filled(values)),
+            File(path: "Tests/PoliciesTests/MigrationTests.swift", text: Template.tests.filled(values)),
         ] + classes.map { File(path: "Sources/Policies/\($0.typeName).swift", text: source(of: $0)) }
     }
 
@@ -76,86 +77,19 @@ struct PolicyPackage {
     /// The entities whose objects only a policy creates.
     var unfilled: [String] { standIn.parts.filter(\.isUnfilled).compactMap(\.original.destination) }
 
-    private var manifest: String {
-        """
-        // swift-tools-version: 6.1
-        import PackageDescription
-
-        let package = Package(
-            name: \(SwiftText.quoted(name)),
-            platforms: [.macOS(.v15)],
-            products: [.executable(name: "migrate", targets: ["Migrate"])],
-            dependencies: [\(ferry.requirement)],
-            targets: [
-                .target(name: "Policies", dependencies: [.product(name: "Ferry", package: \(SwiftText.quoted(ferry.identity)))]),
-                // The whole command line of Ferry, with the policies in it.
-                .executableTarget(
-                    name: "Migrate",
-                    dependencies: ["Policies", .product(name: "FerryCommand", package: \(SwiftText.quoted(ferry.identity)))]),
-                .testTarget(
-                    name: "PoliciesTests",
-                    dependencies: [
-                        "Policies", .product(name: "Ferry", package: \(SwiftText.quoted(ferry.identity))),
-                        .product(name: "FerryCommand", package: \(SwiftText.quoted(ferry.identity))),
-                    ]),
-            ]
-        )
-
-        """
-    }
-
-    private var registry: String {
-        """
-        import Ferry
-
-        /// The policies, by the class names in the mapping model.
-        public let policies: [String: PolicyFactory] = [
-        \(classes.map { "    \(SwiftText.quoted($0.className)): { \($0.typeName)() }," }.joined(separator: "\n"))
+    /// The values of the templates.
+    private var values: [String: String] {
+        [
+            "name": name, "quotedName": SwiftText.quoted(name), "requirement": ferry.requirement,
+            "package": SwiftText.quoted(ferry.identity),
+            "policies": classes.map { "    \(SwiftText.quoted($0.className)): { \($0.typeName)() }," }
+                .joined(separator: "\n"),
+            "mapping": FileLayer.name(of: mapping.path),
+            "classes": classes.map { "`\(SwiftText.comment($0.className))`" }.joined(separator: ", "),
+            "sourceModel": SwiftText.quoted(sourceModel),
+            "models": models.map(SwiftText.quoted).joined(separator: ", "),
+            "mappingModel": SwiftText.quoted(mappingModel), "target": SwiftText.quoted(target),
         ]
-
-        /// Stands where something is still to be written, and fails the migration: nothing is lost by forgetting it.
-        func unwritten<Value>(_ what: String, file: String = #fileID, line: Int = #line) throws -> Value {
-            throw FerryError(
-                .rowFailed, "\\(file):\\(line): not written yet: \\(what).",
-                remedy: "Replace the call of unwritten with it; the store is unchanged.")
-        }
-
-        /// For an entity mapping that came to the mapping model later.
-        func unexpected(_ mapping: PolicyEntityMapping) -> FerryError {
-            FerryError(
-                .unsupported, "The policy does not know the entity mapping \\(mapping.name).",
-                remedy: "Write what it does for it.")
-        }
-
-        """
-    }
-
-    private var program: String {
-        """
-        import FerryCommand
-        import Foundation
-        import Policies
-
-        exit(FerryCommand.run(arguments: Array(CommandLine.arguments.dropFirst()), policies: policies))
-
-        """
-    }
-
-    private var readMe: String {
-        """
-        # \(name)
-
-        Replaces the migration policies of `\(FileLayer.name(of: mapping.path))`, which exist only in the app's code:
-        \(classes.map { "`\(SwiftText.comment($0.className))`" }.joined(separator: ", ")).
-
-        1. `swift test` builds the package, generates a store of the older version and migrates it. The known
-           issues that it reports are the places that are not written yet.
-        2. In `Sources/Policies`, replace each call of `unwritten` with what the class did. Until then, a migration
-           fails there, and the store is unchanged.
-        3. In `Tests/PoliciesTests`, add what must hold after the migration.
-        4. `swift run -c release migrate migrate STORE --models … --mappings …` is `ferry` with these policies.
-
-        """
     }
 }
 

@@ -15,15 +15,21 @@ internal import FerryBase
 struct InterruptWatch {
     private static let signals = [SIGINT, SIGTERM]
 
-    /// Watches until the process ends.
-    static func start(on console: Console) -> StopRequest {
+    private static let notice =
+        "Stopping after the current unit of work. Press Ctrl-C again to stop at once; a migration can be resumed either "
+        + "way."
+
+    /// Watches until the process ends; a signal prints the notice, unless another process does.
+    static func start(on console: Console, notice: String? = notice) -> StopRequest {
         let stop = StopRequest()
         var set = sigset_t()
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
         do throws(FerryError) {
-            try WorkThread.start("ferry signals") { [set] in wait(for: set, stop, console) }
+            try WorkThread.start("ferry signals") { [set] in
+                wait(for: set, stop) { if let notice { console.note("\n" + notice) } }
+            }
         } catch {
             // Without the thread Ctrl-C must end the process; a run can be resumed after that, too.
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
@@ -31,7 +37,7 @@ struct InterruptWatch {
         return stop
     }
 
-    private static func wait(for signals: sigset_t, _ stop: StopRequest, _ console: Console) {
+    private static func wait(for signals: sigset_t, _ stop: StopRequest, _ tell: () -> Void) {
         var set = signals
         var signal: Int32 = 0
         while sigwait(&set, &signal) != 0 {}
@@ -39,9 +45,7 @@ struct InterruptWatch {
             FerryError(
                 .interrupted, "The migration was interrupted and can be resumed.",
                 remedy: "Run the same command again to continue, or with --restart to start over."))
-        console.note(
-            "\nStopping after the current unit of work. Press Ctrl-C again to stop at once; a migration can be resumed either way."
-        )
+        tell()
         while sigwait(&set, &signal) != 0 {}
         _exit(ExitCode.resumable.rawValue)
     }

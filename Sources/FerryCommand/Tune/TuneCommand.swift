@@ -53,7 +53,8 @@ struct TuneCommand: PolicyCommand {
                 result.note =
                     "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
             } else if let size = sizes.first, sizes.count == 1, times == 1 {
-                let stop = InterruptWatch.start(on: console)
+                // Of several measurements, this is one process of many.
+                let stop = InterruptWatch.start(on: console, notice: console.isJSON ? nil : Self.notice)
                 configuration.chunkSize = .rows(size)
                 let renderer = ProgressRenderer(progress, on: console)
                 defer { renderer.finish() }
@@ -65,14 +66,17 @@ struct TuneCommand: PolicyCommand {
                 }
                 result.runs = [TuneResult.Run(of: size, rehearsal)]
             } else {
-                let stop = InterruptWatch.start(on: console)
-                if let failure = try measure(sizes, times, into: &result, stop, on: console) { return failure }
+                let stop = InterruptWatch.start(on: console, notice: Self.notice)
+                let failure = try measure(sizes, times, into: &result, stop, progress, on: console)
+                if let failure { return failure }
                 code = stop.isRequested ? .resumable : .success
             }
             console.result(result.json, text: result.text(width:))
             return (result, code)
         }
     }
+
+    private static let notice = "Stopping. Finished measurements are shown; press Ctrl-C again to stop at once."
 
     private func sizes() throws(FerryError) -> [Int] {
         let sizes = try arguments.value("--sizes", "a list of positive numbers, such as 500,2000,10000") { text in
@@ -87,7 +91,8 @@ struct TuneCommand: PolicyCommand {
     /// Measures each size several times, in a process of its own since a process has one peak of memory; returns the
     /// first failure, but for a stop after which something is measured.
     private func measure(
-        _ sizes: [Int], _ times: Int, into result: inout TuneResult, _ stop: StopRequest, on console: Console
+        _ sizes: [Int], _ times: Int, into result: inout TuneResult, _ stop: StopRequest, _ progress: ProgressForm,
+        on console: Console
     ) throws -> (report: any CommandReport, code: ExitCode)? {
         try warmUp(result.store)
         // The words hold the values of ferry.json; a process that read it would also write its report.
@@ -100,7 +105,9 @@ struct TuneCommand: PolicyCommand {
         for number in 0..<all {
             let size = sizes[number % sizes.count]
             if stop.isRequested { break }
-            console.note("chunks of \(Int64(size).counting("row")) (\(number + 1) of \(all))")
+            if progress != .json, progress != .none {
+                console.note("chunks of \(Int64(size).counting("row")) (\(number + 1) of \(all))")
+            }
             var child = try ChildProcess(
                 ChildProcess.ownPath(), ["tune", "--sizes=\(size)", "--runs=1", "--json"] + words, reading: .output)
             var lines: [String] = []

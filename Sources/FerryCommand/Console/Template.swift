@@ -1,0 +1,31 @@
+/// A file of `Templates`, which the build puts into the program.
+package struct Template: Sendable {
+    private let bytes: [UInt8]
+
+    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The text, in which `{{name}}` stands for a value.
+    func filled(_ values: [String: String] = [:]) -> String {
+        values.reduce(String(decoding: bytes, as: UTF8.self)) { $0.replacing("{{\($1.key)}}", with: $1.value) }
+    }
+
+    static let page = Template(PackageResources.page_css)
+    static let drawing = Template(PackageResources.drawing_css)
+    static let bash = Template(PackageResources.ferry_bash)
+    static let zsh = Template(PackageResources.ferry_zsh)
+    static let fish = Template(PackageResources.ferry_fish)
+    // The Swift package of `mapping init --swift`.
+    static let manifest = Template(PackageResources.manifest_txt)
+    static let readMe = Template(PackageResources.README_txt)
+    static let policies = Template(PackageResources.Policies_txt)
+    static let main = Template(PackageResources.main_txt)
+    static let tests = Template(PackageResources.MigrationTests_txt)
+    // The model versions and mapping files of the demo.
+    static let versions = [
+        PackageResources.Library1_xml, PackageResources.Library2_xml, PackageResources.Library3_xml,
+        PackageResources.Library4_xml,
+    ].map(Template.init)
+    static let rename = Template(PackageResources.rename_json)
+    static let authors = Template(PackageResources.authors_json)
+    static let files = Template(PackageResources.files_json)
+}
