@@ -50,6 +50,7 @@ extension StoreFiles {
     ///   - onWarning: Receives the warning with which the waiting begins.
     /// - Returns: The restored snapshot, and the copies of the replaced store.
     /// - Throws: ``FerryError`` as the blocking call does.
+    @discardableResult
     public func rollback(
         to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, waits: Duration? = nil,
         onWarning: (@Sendable (FerryWarning) -> Void)? = nil

@@ -15,6 +15,7 @@ extension Migrator {
     ///   - onEvent: Receives every event, on the migration's thread.
     /// - Returns: The report, also if there was nothing to do.
     /// - Throws: ``FerryError`` as ``migrate(_:stop:onEvent:)`` does.
+    @discardableResult
     public func migrate(
         _ configuration: Configuration = Configuration(), progress: Progress? = nil,
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }

@@ -103,6 +103,7 @@ public struct Migrator: Sendable {
     /// - Returns: The report, also if there was nothing to do.
     /// - Throws: ``FerryError``: the `consequence` of its code says in which state the store is. The cause of several
     ///   refusals is ``PlanRefusals``, that of `.verificationFailed` is ``VerificationDifferences``.
+    @discardableResult
     public func migrate(
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }

@@ -76,6 +76,7 @@ public struct StoreFiles: Sendable {
     ///   - onWarning: Receives the warning with which the waiting begins.
     /// - Returns: The restored snapshot, and the copies of the replaced store.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
+    @discardableResult
     public func rollback(
         to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, waits: Duration? = nil,
         stop: StopRequest = StopRequest(), trace: TraceHook? = nil,
@@ -119,6 +120,7 @@ public struct StoreFiles: Sendable {
     ///
     /// - Throws: ``FerryError`` `.storeInUse` while another program writes; `.unsupported` for a clone on a volume
     ///   without copy-on-write files.
+    @discardableResult
     public func createSnapshot(
         in folder: URL? = nil, level: Int = 1, clones: Bool = false, stop: StopRequest = StopRequest(),
         onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
@@ -149,6 +151,7 @@ public struct StoreFiles: Sendable {
     /// Writes the store in a snapshot (without a name, the newest) to a path where no file exists.
     ///
     /// - Throws: ``FerryError`` `.outputExists`, `.noSnapshot`, `.badSnapshot`.
+    @discardableResult
     public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
         let snapshots = try snapshotStore(folder)
         try WritePlace.checkStoreName(output.filePath)
@@ -176,6 +179,7 @@ public struct StoreFiles: Sendable {
     /// - Returns: The deleted and the kept snapshots.
     /// - Throws: ``FerryError`` `.runActive` while a run on the store is active, `.badLog` when the log does not show
     ///   the snapshot for a rollback, `.fileFailed`.
+    @discardableResult
     public func pruneSnapshots(
         in folder: URL? = nil, keep: Int, minimumAge: Duration, daily: Int = 0, weekly: Int = 0, isTrial: Bool = false,
         stop: StopRequest = StopRequest()

@@ -81,6 +81,7 @@ extension StoreFiles {
     ///   `STORE.snapshots`.
     /// - Returns: The folder with the copies; nil if there was no hot journal, and nothing was done.
     /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; a failed copy's error, before any change.
+    @discardableResult
     public func recoverJournal(snapshots folder: URL? = nil) throws -> URL? {
         let path = try RunPlace.existing(store.filePath, files: files)
         let snapshotFolder = folder?.filePath ?? StoreSnapshots.folder(of: path)

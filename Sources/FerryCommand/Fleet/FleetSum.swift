@@ -4,21 +4,12 @@ package import FerryBase
 package struct FleetSum: CommandReport, Sendable {
     static let title = "Many migrations"
 
-    /// The sum of one outcome or reason.
+    /// The sum of one outcome, reason or loss; the rows of a loss are the lost values, or objects.
     struct Tally: Sendable {
         var stores: Int64 = 0
         var rows: Int64 = 0
         var seconds = 0.0
         var resumed: Int64 = 0
-        /// The first stores, in the order of reading.
-        var examples: [String] = []
-    }
-
-    /// What migrations lost of one property or entity.
-    struct Loss: Sendable {
-        var stores: Int64 = 0
-        /// The lost values, or objects, of the stores that know their number.
-        var number: Int64 = 0
         /// The first stores, in the order of reading.
         var examples: [String] = []
     }
@@ -41,7 +32,7 @@ package struct FleetSum: CommandReport, Sendable {
     /// By outcome and error code.
     private(set) var reasons: [String: Tally] = [:]
     /// By `Entity.property`, or the entity of lost objects.
-    private(set) var losses: [String: Loss] = [:]
+    private(set) var losses: [String: Tally] = [:]
     private(set) var slowest: [Slow] = []
     private(set) var peakResidentBytes: Int64?
     /// Reports that are empty, truncated or too large; a killed process leaves the first two kinds.
@@ -82,18 +73,16 @@ package struct FleetSum: CommandReport, Sendable {
     }
 
     private mutating func addLosses(of report: JSON, _ store: String) {
-        var counted: Set<String> = []
-        for loss in report["losses"].elements {
-            guard let entity = loss["entity"].text else { continue }
-            let wanted = String(([entity, loss["property"].text].compactMap { $0 }.joined(separator: ".")).prefix(200))
-            let name = losses[wanted] == nil && losses.count >= Self.mostKinds ? Self.other : wanted
-            var sum = losses[name] ?? Loss()
-            sum.number = [sum.number, max(0, loss["rows"].whole ?? 0)].clampedSum
-            if counted.insert(name).inserted {
-                sum.stores += 1
-                if sum.examples.count < Self.mostExamples { sum.examples.append(store) }
+        let lost = report["losses"].elements.compactMap { loss in
+            loss["entity"].text.map { entity in
+                (
+                    name: [entity, loss["property"].text].compactMap { $0 }.joined(separator: "."),
+                    number: max(0, loss["rows"].whole ?? 0)
+                )
             }
-            losses[name] = sum
+        }
+        for (name, own) in lost.groups(by: \.name) {
+            Self.add(store, to: &losses, name, own.map(\.number).clampedSum, 0, isResumed: false)
         }
     }
 
@@ -145,8 +134,13 @@ package struct FleetSum: CommandReport, Sendable {
         }
     }
 
+    /// Those of most stores first.
+    private static func sorted(_ tallies: [String: Tally]) -> [(name: String, tally: Tally)] {
+        tallies.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { ($0.key, $0.value) }
+    }
+
     private var sortedReasons: [(outcome: String, code: String, tally: Tally)] {
-        reasons.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { kind, tally in
+        Self.sorted(reasons).map { kind, tally in
             let words = kind.split(separator: " ", maxSplits: 1).map(String.init)
             return (words[0], words.count > 1 ? words[1] : "", tally)
         }
@@ -155,10 +149,6 @@ package struct FleetSum: CommandReport, Sendable {
     static let lossColumns: [TableColumn] = [
         .text("Lost"), .number("Stores"), .number("Number"), .text("For example"),
     ]
-
-    private var sortedLosses: [(name: String, loss: Loss)] {
-        losses.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { ($0.key, $0.value) }
-    }
 
     package var json: JSON {
         [
@@ -175,10 +165,10 @@ package struct FleetSum: CommandReport, Sendable {
                     "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores, "examples": $0.tally.examples,
                 ]
             },
-            "losses": JSON.list(sortedLosses) {
+            "losses": JSON.list(Self.sorted(losses)) {
                 [
-                    "name": $0.name, "stores": $0.loss.stores, "number": $0.loss.number,
-                    "examples": $0.loss.examples,
+                    "name": $0.name, "stores": $0.tally.stores, "number": $0.tally.rows,
+                    "examples": $0.tally.examples,
                 ]
             },
             "slowest": JSON.list(slowest) { ["store": $0.store, "seconds": $0.seconds, "rows": $0.rows] },
@@ -215,8 +205,8 @@ package struct FleetSum: CommandReport, Sendable {
             parts += [.heading("Reasons"), .table(Self.reasonColumns, rows)]
         }
         if !losses.isEmpty {
-            let rows = sortedLosses.map { name, loss in
-                [name, loss.stores.grouped, loss.number.grouped, loss.examples.first ?? ""]
+            let rows = Self.sorted(losses).map { name, tally in
+                [name, tally.stores.grouped, tally.rows.grouped, tally.examples.first ?? ""]
             }
             parts += [.heading("Losses"), .table(Self.lossColumns, rows)]
         }
