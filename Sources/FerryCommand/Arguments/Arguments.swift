@@ -158,23 +158,24 @@ package struct Arguments {
     ///
     /// A pasted command reads `ferry.json` again, but for the option that it gives.
     package func commandLine(with name: String, _ added: [String], isOnly: Bool = false) -> String {
-        var words: [String] = ["ferry", syntax.name] + operands.map(ShellWord.quoted)
-        for option in syntax.options where option.name == name ? !isOnly : isTyped(option.name) {
-            if flags.contains(option.name) { words.append(option.name) }
-            for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
-        }
+        let shown = syntax.options.filter { $0.name == name ? !isOnly : isTyped($0.name) }
+        let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + quoted(shown)
         return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
     }
 
     /// `ferry repair` for a store, with the options of this command line that it has, to be pasted into a shell.
     func repair(_ store: String) -> String {
-        var words = ["ferry", RepairCommand.syntax.name, ShellWord.quoted(store)]
-        for option in RepairCommand.syntax.options
-        where isTyped(option.name) && !["--output", "--json"].contains(option.name) {
-            if flags.contains(option.name) { words.append(option.name) }
-            for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
+        let shared = RepairCommand.syntax.options.filter {
+            isTyped($0.name) && !["--output", "--json"].contains($0.name)
         }
-        return words.joined(separator: " ")
+        return (["ferry", RepairCommand.syntax.name, ShellWord.quoted(store)] + quoted(shared)).joined(separator: " ")
+    }
+
+    private func quoted(_ options: [Syntax.Option]) -> [String] {
+        options.flatMap { option in
+            flags.contains(option.name)
+                ? [option.name] : (values[option.name] ?? []).flatMap { [option.name, ShellWord.quoted($0)] }
+        }
     }
 
     /// The value of an option that must be one of a few words.

@@ -93,13 +93,6 @@ package struct Syntax: Sendable {
             Option(name: name, kind: .repeated, placeholder: placeholder, summary: summary, isRequired: isRequired)
         }
 
-        /// The option where it may be left out.
-        var optional: Option {
-            var option = self
-            option.isRequired = false
-            return option
-        }
-
         static let json = flag("--json", "Print one JSON object instead of text.")
         static let quiet = flag("--quiet", "Print only warnings and errors.")
         static let help = flag("--help", "Show this help.")

@@ -39,7 +39,7 @@ struct GenerateCommand: Command {
         let (version, warnings) = try TargetNames(
             like: like.store?.filePath ?? (named.isStore ? named.path : nil), joinTables: like.names
         ).settled(named, files: files)
-        for warning in warnings { console.warn("\(warning) Use --join-table or --like to choose another name.") }
+        for warning in warnings { console.warn("\(warning) Use --like to choose another name.") }
         try check(options.rowsOfEntity.keys.sorted(), in: version.model)
         let renderer = ProgressRenderer(progress, on: console)
         defer { renderer.finish() }

@@ -238,20 +238,19 @@ extension Configuration {
 /// The end of one store's migration.
 struct StoreOutcome {
     let report: any CommandReport
-    let code: ExitCode
+    var code = ExitCode.success
     /// The outcome in one word, as in the JSON.
     let word: String
-    let show: (Console) -> Void
 
-    init(_ rendering: MigrationRendering) { self.init(rendering, .success, rendering.outcome) }
+    init(_ rendering: MigrationRendering) { (report, word) = (rendering, rendering.outcome) }
 
     init(_ failure: MigrationFailure) {
-        (report, show, word) = (failure, failure.show(on:), failure.outcome)
+        (report, word) = (failure, failure.outcome)
         code = ExitCode(failure.error.code.consequence)
     }
 
-    private init(_ report: some CommandReport, _ code: ExitCode, _ word: String) {
-        (self.report, self.code, self.word) = (report, code, word)
-        show = { console in for line in report.text(width: console.width) { console.say(line) } }
+    func show(_ console: Console) {
+        if let failure = report as? MigrationFailure { return failure.show(on: console) }
+        for line in report.text(width: console.width) { console.say(line) }
     }
 }

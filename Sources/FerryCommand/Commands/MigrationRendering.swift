@@ -202,14 +202,8 @@ package struct MigrationRendering: CommandReport {
         if run.entityMappings.isEmpty { return [] }
         let (carried, changed) = (run.entityMappings.filter(carriesAll), run.entityMappings.filter { !carriesAll($0) })
         let steps = Dictionary(grouping: run.entityMappings, by: \.step).inOrder { $0.key < $1.key }.map(\.value)
-        let rows = Dictionary(grouping: changed, by: \.step).inOrder { $0.key < $1.key }
-            .map { (number: $0.key, cells: $0.value.map(Self.cells)) }
-        let runs = LikeRuns.of(rows) { $0.cells == $1.cells && $0.number + 1 == $1.number }
-        let table = runs.flatMap { run -> [[String]] in
-            guard let first = run.first, let last = run.last else { return [] }
-            let numbers = run.count > 1 ? "\(first.number)–\(last.number)" : "\(first.number)"
-            return first.cells.map { [steps.count > 1 ? numbers : ""] + $0 }
-        }
+        let table = changed.inOrder { $0.step < $1.step }
+            .map { [steps.count > 1 ? "\($0.step)" : ""] + Self.cells($0) }
         let columns: [TableColumn] = [.number("Step"), .name("Entity mapping"), .name("From"), .name("To")]
         let count = Int64(carried.count)
         let sum =

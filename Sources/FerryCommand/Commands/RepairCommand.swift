@@ -26,14 +26,14 @@ struct RepairCommand: PolicyCommand {
             store is used.
             """,
         operands: [MigrationInput.store],
-        options: own
+        options: own + [MigrationInput.models()]
             + MigrateCommand.syntax.options.filter { option in
                 let names = [
-                    "--models", "--mappings", "--to", "--lose", "--accept-loss", "--damaged", "--config", "--wait",
+                    "--mappings", "--to", "--lose", "--accept-loss", "--damaged", "--config", "--wait",
                     "--snapshot", "--snapshot-dir", "--output",
                 ]
                 return names.contains(option.name)
-            }.map(\.optional),
+            },
         common: own.map(\.name) + ["--models", "--output", "--snapshot-dir", "--json"],
         example: "ferry repair App.sqlite --models App.xcdatamodeld --missing")
 

@@ -19,30 +19,20 @@ extension CommandReport {
 ///
 /// Without it, the report of an earlier call would tell of a success.
 package struct FailureReport: CommandReport {
+    let error: FerryError
     /// The title of the page that the command would have made.
     let title: String
     let store: String
-    let code: String
-    let message: String
-    let remedy: String
 
     package init(_ error: FerryError, title: String, store: String) {
-        self.init(
-            title: title, store: store, code: error.code.name, message: error.message, remedy: error.wordedRemedy)
+        (self.error, self.title, self.store) = (error, title, store)
     }
 
-    init(title: String, store: String, code: String, message: String, remedy: String) {
-        (self.title, self.store, self.code) = (title, store, code)
-        (self.message, self.remedy) = (message, remedy)
-    }
-
-    package var json: JSON {
-        ["store": store, "error": ["code": code, "message": message, "remedy": remedy] as JSON]
-    }
+    package var json: JSON { ["store": store, "error": error.json] }
 
     package var report: Report {
         Report(
-            title, .bad, message,
-            [.remedy(remedy), .facts(margin: 8, [("Store", store), ("Reason", code)])])
+            title, .bad, error.message,
+            [.remedy(error.wordedRemedy), .facts(margin: 8, [("Store", store), ("Reason", error.code.name)])])
     }
 }

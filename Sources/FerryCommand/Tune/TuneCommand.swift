@@ -116,19 +116,17 @@ struct TuneCommand: PolicyCommand {
             let text = Data(lines.joined(separator: "\n").utf8)
             if stop.isRequested, code != 0, !result.runs.isEmpty { break }
             guard code == 0 else {
-                let failure = Self.decoded(FailedSize.self, from: text)?.error
-                let report = FailureReport(
-                    title: TuneResult.title, store: result.store, code: failure?.code ?? "",
-                    message: failure?.message ?? "A process ended without a report.", remedy: failure?.remedy ?? "")
-                if console.isJSON {
-                    console.handOn(lines)
-                } else {
-                    console.note("ferry: \(report.message)")
-                    if !report.remedy.isEmpty { console.note("       \(report.remedy)") }
-                }
+                let failure = (JSON.read(Array(text)) ?? .null)["error"]
+                let error = FerryError(
+                    FerryError.Code.all.first { $0.name == failure["code"].text } ?? .internalError,
+                    failure["message"].text ?? "A process ended without a report.",
+                    remedy: Remedy(failure["remedy"].text ?? ""))
+                if console.isJSON { console.handOn(lines) } else { console.note(error) }
+                let report = FailureReport(error, title: TuneResult.title, store: result.store)
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
-            guard let run = Self.decoded(MeasuredSize.self, from: text)?.runs.first else {
+            let measurement = try JSONDecoder().decode(MeasuredSize.self, from: text)
+            guard let run = measurement.runs.first else {
                 throw FerryError(.internalError, "A process reported no measurements.")
             }
             measured[number % sizes.count].append(run)
@@ -137,11 +135,6 @@ struct TuneCommand: PolicyCommand {
         let count = measured.map(\.count).reduce(0, +)
         if count < all { result.note = "Stopped after \(count) of \(all) measurements." }
         return nil
-    }
-
-    /// What a process printed; nil if it was killed before its end.
-    private static func decoded<Printed: Decodable>(_ type: Printed.Type, from text: Data) -> Printed? {
-        do { return try JSONDecoder().decode(type, from: text) } catch { return nil }
     }
 
     /// Reads the store once, so that the first size does not wait for the disk.
@@ -161,8 +154,3 @@ struct TuneCommand: PolicyCommand {
 
 /// What a process that measured one size prints.
 private struct MeasuredSize: Decodable { var runs: [TuneResult.Run] }
-
-private struct FailedSize: Decodable {
-    struct Failure: Decodable { var code, message, remedy: String }
-    var error: Failure
-}
