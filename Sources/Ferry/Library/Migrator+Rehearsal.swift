@@ -48,7 +48,11 @@ extension Migrator {
         } catch {
             // The first error is reported.
             do { try files.removeTree(folder) } catch {}
-            throw error
+            guard (error as? FerryError)?.code == .interrupted else { throw error }
+            throw FerryError(
+                .interrupted,
+                "The rehearsal was interrupted. The store is unchanged, and nothing of the rehearsal is kept.",
+                remedy: "To repeat it, \(action: .again).")
         }
         try files.removeTree(folder)
         var report = watch.report

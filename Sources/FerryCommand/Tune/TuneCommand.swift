@@ -89,7 +89,7 @@ struct TuneCommand: PolicyCommand {
     }
 
     /// Measures each size several times, in a process of its own since a process has one peak of memory; returns the
-    /// first failure, but for a stop after which something is measured.
+    /// first failure, and none after a stop.
     private func measure(
         _ sizes: [Int], _ times: Int, into result: inout TuneResult, _ stop: StopRequest, _ progress: ProgressForm,
         on console: Console
@@ -114,7 +114,7 @@ struct TuneCommand: PolicyCommand {
             while let line = child.line() { lines.append(line) }
             let code = child.wait()
             let text = Data(lines.joined(separator: "\n").utf8)
-            if stop.isRequested, code != 0, !result.runs.isEmpty { break }
+            if stop.isRequested, code != 0 { break }
             guard code == 0 else {
                 let failure = (JSON.read(Array(text)) ?? .null)["error"]
                 let error = FerryError(
