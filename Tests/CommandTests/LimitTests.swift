@@ -93,6 +93,7 @@ struct LimitTests {
             ["snapshot", "create", library.store],
             ["verify", library.store, "--models", library.models],
             ["tune", library.store, "--sizes", "50", "--runs", "1"] + library.sources,
+            ["repair", library.store, "--missing", "--output", folder.file("Copy.sqlite"), "--models", library.models],
             ["migrate", "--accept-loss", library.store] + library.sources,
         ]
         let telling = try CommandTable.read().commands.filter { $0.options.contains { $0.name == "--progress" } }

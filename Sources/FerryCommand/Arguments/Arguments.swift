@@ -164,9 +164,12 @@ package struct Arguments {
     }
 
     /// `ferry repair` for a store, with the options of this command line that it has, to be pasted into a shell.
-    func repair(_ store: String) -> String {
+    ///
+    /// Only a repair that migrates needs the options of the route and of losses.
+    func repair(_ store: String, migrates: Bool) -> String {
         let shared = RepairCommand.syntax.options.filter {
-            isTyped($0.name) && !["--output", "--json"].contains($0.name)
+            isTyped($0.name) && !["--output", "--json", "--progress"].contains($0.name)
+                && (migrates || ["--models", "--config", "--snapshot-dir"].contains($0.name))
         }
         return (["ferry", RepairCommand.syntax.name, ShellWord.quoted(store)] + quoted(shared)).joined(separator: " ")
     }

@@ -106,24 +106,21 @@ package struct MigrationRendering: CommandReport {
     package var report: Report {
         let store = run.store.filePath
         if run.outcome == .upToDate {
-            guard let repaired = run.repaired, !repaired.isEmpty else {
+            guard let changed else {
                 return Report(
                     Self.title, .good, "\(store) already has version \(run.to): there is nothing to do.")
             }
             return Report(
                 Self.title, .good, "Repaired \(store), which has version \(run.to).",
-                [
-                    .facts(
-                        margin: 14,
-                        [("Changed", repaired.joined(separator: ", ")), ("Snapshot", run.snapshot?.filePath ?? "none")])
-                ])
+                [.facts(margin: 14, [("Changed", changed), ("Snapshot", run.snapshot?.filePath ?? "none")])])
         }
         let warnings = Report.Part.titled("Warnings", LossTable(losses: run.losses).others(run.warnings))
         if run.outcome == .copied, rehearsal == nil {
             let check = run.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return Report(
                 Self.title, .good,
-                "\(store) is a copy of the store, which already has version \(run.to); \(check).", warnings)
+                "\(store) is a copy of the store, which already has version \(run.to); \(check).",
+                [.facts(margin: 14, [("Changed", changed)])] + warnings)
         }
         let verdict =
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(store): "
@@ -145,6 +142,9 @@ package struct MigrationRendering: CommandReport {
 
     static let title = "Migration report"
 
+    /// What a repair made or dropped; nil if nothing.
+    private var changed: String? { run.repaired.flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") } }
+
     private var facts: [(label: String, value: String?)] {
         [
             ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", times),
@@ -157,7 +157,7 @@ package struct MigrationRendering: CommandReport {
             ("Peak memory", run.peakResidentBytes.map { Quantity.sizeText($0) }),
             ("Peak disk", rehearsal.map { "\(Quantity.sizeText($0.peakDiskBytes)) next to the store" }),
             ("Longest unit", rehearsal.map { "\(Quantity.durationText($0.longestUnit)) between two commits" }),
-            ("Repaired", run.repaired.flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") }),
+            ("Repaired", changed),
             ("Layout", run.layoutStore.map { "like \($0.filePath)" }),
             ("Snapshot", run.snapshot?.filePath ?? "none"), ("Verification", Self.words(run.verification)),
         ]

@@ -30,7 +30,7 @@ struct RepairCommand: PolicyCommand {
             + MigrateCommand.syntax.options.filter { option in
                 let names = [
                     "--mappings", "--to", "--lose", "--accept-loss", "--damaged", "--config", "--wait",
-                    "--snapshot", "--snapshot-dir", "--output",
+                    "--snapshot", "--snapshot-dir", "--output", "--progress",
                 ]
                 return names.contains(option.name)
             },

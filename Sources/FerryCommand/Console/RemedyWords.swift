@@ -67,7 +67,7 @@ extension FerryError {
         guard isOfRepair || remedy.actions.contains(where: { $0 != .again }) else { return self }
         var named = self
         named.remedy = Remedy(
-            remedy.worded({ RemedyWords.words($0, repair: arguments.repair(store)) }) {
+            remedy.worded({ RemedyWords.words($0, repair: arguments.repair(store, migrates: $0.name == .adopts)) }) {
                 RemedyWords.words($0, of: store)
             })
         return named

@@ -179,7 +179,10 @@ struct LayoutFinder {
         missing.append(
             FerryError(
                 .damagedSource, message,
-                remedy: "Check that the model is the store's own; otherwise restore the store from a backup.",
+                remedy: """
+                    Check that the model is the store's own. Then create what is missing with \(on: .repairs), or restore the \
+                    store from a backup.
+                    """,
                 place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property)))
     }
 }
