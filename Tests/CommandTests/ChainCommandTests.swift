@@ -51,16 +51,29 @@ struct ChainCommandTests {
         #expect(losses == ["Book.shelf 20", "Book.fileURL 20"])
     }
 
-    @Test("Several versions are the chain, and an impossible one is refused with a remedy")
-    func reads() throws {
-        let plan = try FerryBinary.run(["plan"] + input + ["--to", "Library1", "--to", "Library2"], in: folder.path)
+    @Test(
+        "A chain is read from lines or from JSON",
+        arguments: ["# from\nLibrary1\n\n  Library2  \n", #"["Library1", "Library2"]"#])
+    func reads(file: String) throws {
+        try write(file, to: "Chain.txt")
+        let plan = try FerryBinary.run(["plan"] + input + ["--chain", "Chain.txt"], in: folder.path)
         #expect(plan.exitCode == 0, "\(plan.diagnostics)")
         #expect(plan.output.contains("Chain    Library1 → Library2\n"))
         #expect(plan.output.contains("chosen; "))
-        let refused = try FerryBinary.run(
-            ["migrate", "--accept-loss"] + input + ["--to", "Library2", "--to", "Library3"], in: folder.path)
-        #expect(refused.exitCode == 2)
-        try Golden.expect(refused.diagnostics, is: "chain-refusals")
+    }
+
+    @Test("An impossible chain, and a file that is no chain, are refused with a remedy")
+    func refuses() throws {
+        var told: [String] = []
+        for (file, text) in [("Chain.txt", "Library2\n"), ("Empty.txt", "# nothing\n"), ("Odd.json", "[1, 2]")] {
+            try write(text, to: file)
+            let outcome = try FerryBinary.run(
+                ["migrate", "--accept-loss"] + input + ["--chain", file], in: folder.path)
+            told.append("\(file): \(outcome.exitCode)\n\(outcome.diagnostics)")
+        }
+        let missing = try FerryBinary.run(["migrate"] + input + ["--chain", "none.txt"], in: folder.path)
+        told.append("none.txt: \(missing.exitCode)\n\(missing.diagnostics)")
+        try Golden.expect(told.joined(separator: "\n"), is: "chain-refusals")
     }
 
     @Test("A downgrade is refused until it is allowed, and the losses come first")
@@ -69,8 +82,8 @@ struct ChainCommandTests {
         #expect(there.exitCode == 0, "\(there.diagnostics)")
         let models = ["library/Library.sqlite", "--models", "library/Library.xcdatamodeld", "--to", "Library2"]
         let refused = try FerryBinary.run(["plan"] + models, in: folder.path)
-        #expect(refused.exitCode == 2 && refused.output.contains("--lose downgrade"))
-        let plan = try FerryBinary.run(["plan"] + models + ["--lose", "downgrade"], in: folder.path)
+        #expect(refused.exitCode == 2 && refused.output.contains("--allow-downgrade"))
+        let plan = try FerryBinary.run(["plan"] + models + ["--allow-downgrade"], in: folder.path)
         try Golden.expect(text(plan), is: "plan-downgrade")
     }
 }

@@ -80,8 +80,8 @@ struct ConfigTests {
             try app.model("App", "App \(number)", RouteFolder.entity("Book", "title", "year", "pages", "a\(number)"))
         }
         try app.current("App", "App 12")
-        let chain =
-            ["plan", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App"] + (2...12).map { "--to=App \($0)" }
+        let chain = ["plan", "App.sqlite", "--models", "App.xcdatamodeld", "--chain", "chain.txt"]
+        try write((["App"] + (2...12).map { "App \($0)" }).joined(separator: "\n"), to: "chain.txt")
         #expect(try run(chain).output.contains("Chain    App → … → App 12 (12 versions)\n"))
         #expect(try run(chain + ["--verbose"]).output.contains("Chain    App → App 2 → App 3 → App 4"))
     }

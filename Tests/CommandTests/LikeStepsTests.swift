@@ -15,7 +15,8 @@ struct LikeStepsTests {
             try app.model("App", version, "<entity name=\"Book\">\(attributes.joined())</entity>")
         }
         try app.generate("App", "App 1")
-        let words = ["plan", "App.sqlite", "--models", "App.xcdatamodeld"] + versions.map { "--to=\($0)" }
+        try app.write(versions.joined(separator: "\n"), to: "chain")
+        let words = ["plan", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 6", "--chain", "chain"]
         let plan = try FerryBinary.run(words, in: app.folder.path)
         #expect(plan.exitCode == 0, "\(plan.diagnostics)")
         #expect(plan.output.contains("\n  App 1 → … → App 6  5 steps, each chosen"), "\(plan.output)")

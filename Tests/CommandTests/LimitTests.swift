@@ -53,8 +53,7 @@ struct LimitTests {
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
         let blocks = try FileLayer().attributes(library.store).size / 512 + 100
         let words = [
-            "migrate", "--accept-loss", library.store, "--models", library.models, "--mappings", "none", "--to",
-            "Library2",
+            "migrate", "--accept-loss", library.store, "--models", library.models, "--no-mappings", "--to", "Library2",
             "--snapshot", "none",
             "--progress", "none",
         ]

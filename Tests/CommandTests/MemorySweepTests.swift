@@ -20,7 +20,7 @@ struct MemorySweepTests {
             ["demo", library.path, "--books", "100000", "--authors", "\(authors)", "--prepare"], in: folder.path,
             program: program)
         try #require(made.exitCode == 0, "\(made.diagnostics)")
-        let inPlace = ["--models", library.models, "--mappings", "none", "--to", "Library2"]
+        let inPlace = ["--models", library.models, "--no-mappings", "--to", "Library2"]
         for words in [inPlace, library.sources] {
             let outcome = try FerryBinary.run(
                 ["migrate", library.store, "--memory-limit", "\(mebibytes)MiB", "--json"] + words, in: folder.path,

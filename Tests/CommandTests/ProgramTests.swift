@@ -65,8 +65,8 @@ struct ProgramTests {
         let changed = try modelsWithTextualPrice()
         for words in [
             ["migrate", library.store] + library.sources + ["--to", "Library9"],
-            ["migrate", library.store, "--models", changed, "--mappings", "none", "--to", "Library2"],
-            ["plan", library.store, "--models", changed, "--mappings", "none", "--to", "Library2"],
+            ["migrate", library.store, "--models", changed, "--no-mappings", "--to", "Library2"],
+            ["plan", library.store, "--models", changed, "--no-mappings", "--to", "Library2"],
         ] {
             let outcome = try FerryBinary.run(words, in: folder.path)
             #expect(outcome.exitCode == 2, "\(words): \(outcome.diagnostics)")

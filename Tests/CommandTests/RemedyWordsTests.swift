@@ -61,7 +61,7 @@ struct RemedyWordsTests {
             (Setting(.allowedLosses, .element("Book")), "--lose Book"),
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
-            (Setting(.chain, .some("the versions")), "a --to for each of the versions"),
+            (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),
             (Setting(Setting.Name("later"), .text("x")), "later = \"x\""),
         ]
         for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }

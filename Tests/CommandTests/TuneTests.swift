@@ -87,8 +87,7 @@ struct TuneTests {
     @Test("A plan in place has no chunks to tune, and an impossible plan is refused")
     func plansWithoutChunks() throws {
         let inPlace = try FerryBinary.run(
-            ["tune", library.store, "--models", library.models, "--mappings", "none", "--to", "Library2"],
-            in: folder.path)
+            ["tune", library.store, "--models", library.models, "--no-mappings", "--to", "Library2"], in: folder.path)
         #expect(inPlace.exitCode == 0 && inPlace.output.contains("no chunks"), "\(inPlace.diagnostics)")
         let unknown = try FerryBinary.run(
             ["tune", library.store] + library.sources + ["--to", "Library9"], in: folder.path)

@@ -90,7 +90,7 @@ struct KillJob {
         return switch kind {
         case .replaced, .replacedWithLog: start + ["--mappings", "source/Mappings"]
         case .output: start + ["--mappings", "source/Mappings", "--output", "work/New.sqlite"]
-        case .inPlace: start + ["--mappings", "none", "--to", "Library2"]
+        case .inPlace: start + ["--no-mappings", "--to", "Library2"]
         }
     }
 

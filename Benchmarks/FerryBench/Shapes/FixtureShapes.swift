@@ -55,7 +55,7 @@ enum FixtureShapes {
             GenerationOptions(rowsOfEntity: ["Post": folder.rows(200_000)]),
             words: [
                 "--models", bundle, "--mappings", "\(root)/Migration1to2.xcmappingmodel", "--mappings", colors,
-                "--mappings", "none", "--to", "CoreDataMigration_Example 4",
+                "--no-mappings", "--to", "CoreDataMigration_Example 4",
             ])
     }
 
@@ -89,7 +89,7 @@ enum FixtureShapes {
             [bundle], version: "Model1",
             GenerationOptions(rowsOfEntity: ["Book": folder.rows(200_000), "User": folder.rows(40_000)]),
             words: [
-                "--models", bundle, "--mappings", authors, "--mappings", files, "--mappings", "none", "--to", "Model3",
+                "--models", bundle, "--mappings", authors, "--mappings", files, "--no-mappings", "--to", "Model3",
             ])
     }
 
@@ -146,7 +146,7 @@ enum FixtureShapes {
             return try folder.generate(
                 [bundle], version: source,
                 GenerationOptions(rows: folder.rows(rows), rowsOfEntity: rowsOfEntity.mapValues { folder.rows($0) }),
-                words: ["--models", bundle, "--mappings", mapping, "--mappings", "none", "--to", destination])
+                words: ["--models", bundle, "--mappings", mapping, "--no-mappings", "--to", destination])
         }
     }
 

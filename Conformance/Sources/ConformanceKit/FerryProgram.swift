@@ -20,7 +20,7 @@ public struct FerryProgram: Sendable {
         var words = ["migrate", "--accept-loss", store, "--models", one.models, "--to", one.destination, "--json"]
         // Without this option the program would also read mapping models beside the models, which belong to other
         // cases.
-        words += one.mapping.map { ["--mappings", $0] } ?? ["--mappings", "none"]
+        words += one.mapping.map { ["--mappings", $0] } ?? ["--no-mappings"]
         if let output { words += ["--output", output] } else { words += ["--snapshot", "none"] }
         return words
     }

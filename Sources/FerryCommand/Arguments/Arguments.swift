@@ -39,10 +39,6 @@ package struct Arguments {
         }
     }
 
-    private static let oldSpellings = [
-        "--refuse-loss": ("--accept-loss", []), "--no-mappings": ("--mappings", [MigrationInput.noMappings]),
-    ]
-
     private mutating func readOption(_ word: String, from rest: inout ArraySlice<String>) throws(FerryError) {
         let equals = word.firstIndex(of: "=")
         let typed = equals.map { String(word[..<$0]) } ?? word
@@ -52,9 +48,9 @@ package struct Arguments {
             flags.insert(Syntax.Option.help.name)
             return
         }
-        // Old spellings of the default, which goes before a key of `ferry.json`, and of a value.
-        if let (name, value) = Self.oldSpellings[typed], syntax.options.contains(where: { $0.name == name }) {
-            values[name, default: []] += value
+        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
+            // The default has this old spelling, which goes before a key of `ferry.json`, too.
+            values["--accept-loss"] = []
             return
         }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
@@ -74,9 +70,7 @@ package struct Arguments {
             throw wrong("The option \(name) is given twice.")
         }
         values[name, default: []].append(value)
-        // A further store may follow the version.
-        let takesSeveral = option.kind == .repeated && name != "--to"
-        if takesSeveral, attached == nil, operands.count >= syntax.operands.count {
+        if option.kind == .repeated, attached == nil, operands.count >= syntax.operands.count {
             while let next = rest.first, !next.hasPrefix("-") {
                 values[name]?.append(next)
                 rest.removeFirst()
@@ -154,11 +148,12 @@ package struct Arguments {
         return words + ["--"] + operands
     }
 
-    /// The whole command line with more values of one option, or with these only, to be pasted into a shell.
+    /// The whole command line with other values of one option, to be pasted into a shell; those of an option that may
+    /// be repeated are added.
     ///
     /// A pasted command reads `ferry.json` again, but for the option that it gives.
-    package func commandLine(with name: String, _ added: [String], isOnly: Bool = false) -> String {
-        let shown = syntax.options.filter { $0.name == name ? !isOnly : isTyped($0.name) }
+    package func commandLine(with name: String, _ added: [String]) -> String {
+        let shown = syntax.options.filter { $0.name == name ? $0.kind == .repeated : isTyped($0.name) }
         let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + quoted(shown)
         return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
     }

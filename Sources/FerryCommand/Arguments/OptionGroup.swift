@@ -16,9 +16,9 @@ enum OptionGroup: String, CaseIterable, Sendable {
 
     private static let byName: [String: OptionGroup] = {
         let names: [(OptionGroup, [String])] = [
-            (.input, ["--models", "--mappings", "--config", "--source"]),
-            (.route, ["--to", "--like"]),
-            (.losses, ["--lose", "--accept-loss", "--damaged"]),
+            (.input, ["--models", "--mappings", "--no-mappings", "--config", "--source"]),
+            (.route, ["--to", "--chain", "--like", "--allow-downgrade"]),
+            (.losses, ["--lose", "--accept-loss", "--damaged", "--break-sync"]),
             (
                 .safety,
                 [

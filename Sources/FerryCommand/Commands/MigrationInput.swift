@@ -20,12 +20,9 @@ struct MigrationInput {
                 + "names its version), or a folder of them. May be repeated.",
             isRequired: isRequired)
     }
-    /// The value of `--mappings` for no mapping models but those that are given.
-    static let noMappings = "none"
     static let mappings = Syntax.Option.repeated(
         "--mappings", "PATH",
-        "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them; none ignores those next to the models. "
-            + "May be repeated.")
+        "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated.")
     static let like = Syntax.Option.repeated(
         "--like", "STORE|NAME",
         "A store of the target version that Core Data created (it may be empty): the new store gets its tables, columns, "
@@ -33,14 +30,16 @@ struct MigrationInput {
             + "entity with itself. May be repeated.")
     static let options: [Syntax.Option] = [
         models(isRequired: true), mappings,
+        .flag("--no-mappings", "Ignore mapping models found next to the models."),
+        .value("--to", "VERSION", "Version to migrate to, by name or Bundle/Name. Default: the current version."),
+        .value(
+            "--chain", "FILE",
+            "File with the versions to migrate through, in order: one name per line, or a JSON array."),
+        .flag(
+            "--allow-downgrade", "Allow migrating to an older version. Data that the older version cannot hold is lost."
+        ),
         .repeated(
-            "--to", "VERSION",
-            "Version to migrate to, by name or Bundle/Name. Default: the current one. Repeated: all versions to pass, from "
-                + "the store's on."),
-        .repeated(
-            "--lose", "NAME",
-            "Accept the loss of an entity or Entity.property; plan lists them. downgrade allows an older version, sync other "
-                + "fields in CloudKit, where changes of other devices no longer arrive. May be repeated."),
+            "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
             "--accept-loss",
             "Accept every loss, also the time of more than a billion comparisons between objects; plan shows both. Without "
@@ -50,6 +49,10 @@ struct MigrationInput {
             "--damaged", "WHAT", of: damagedChoices,
             "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
                 + "migrated store can hold them, or drop them."),
+        .flag(
+            "--break-sync",
+            "Allow renaming a property of a store that is mirrored to CloudKit, or changing its type. What other devices "
+                + "write to the old field no longer arrives."),
         ConfigFile.option,
     ]
     private static let damagedChoices: [DamagedRows] = [.refuse, .keep, .drop]
@@ -62,19 +65,17 @@ struct MigrationInput {
     init(_ arguments: Arguments) throws(FerryError) {
         self.arguments = arguments
         store = arguments.store
-        let versions = arguments.values("--to")
-        var configuration = Configuration { $0.target = versions.last }
+        var configuration = Configuration { $0.target = arguments.value("--to") }
         configuration.ownsProcess = true
-        if versions.count > 1 { configuration.chain = .versions(versions) }
+        if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor = try DeveloperSwitch.executor()
-        configuration.ignoresMappingsBeside = arguments.values("--mappings").contains(Self.noMappings)
+        configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         (configuration.like, configuration.joinTables) = try arguments.like()
         // What only shows a migration tells its losses, and refuses none.
         configuration.losses = .allow
-        let losses = arguments.values("--lose")
-        configuration.allowedLosses = Set(losses.filter { $0 != "downgrade" && $0 != "sync" })
-        configuration.allowsDowngrade = losses.contains("downgrade")
-        configuration.breaksSync = losses.contains("sync")
+        configuration.allowedLosses = Set(arguments.values("--lose"))
+        configuration.allowsDowngrade = arguments.has("--allow-downgrade")
+        configuration.breaksSync = arguments.has("--break-sync")
         configuration.allowsQuadratic = arguments.has("--accept-loss")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         self.configuration = configuration
@@ -93,7 +94,7 @@ struct MigrationInput {
             return error
         }
         guard let candidates = error.cause as? TargetCandidates else { return error }
-        let calls = candidates.versions.map { arguments.commandLine(with: "--to", [$0], isOnly: true) }
+        let calls = candidates.versions.map { arguments.commandLine(with: "--to", [$0]) }
         error.remedy = "Choose one:\n\(calls.joined(separator: "\n"))"
         return error
     }
@@ -106,7 +107,7 @@ struct MigrationInput {
 extension Arguments {
     /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
-    var mappings: [URL] { values("--mappings").filter { $0 != MigrationInput.noMappings }.map(\.fileURL) }
+    var mappings: [URL] { values("--mappings").map(\.fileURL) }
 
     /// The store and the names of `--like`.
     func like() throws(FerryError) -> (store: URL?, names: [String]) {
@@ -141,4 +142,39 @@ extension URL {
 
 extension Date {
     var moment: String { formatted(.iso8601) }
+}
+
+/// A file of version names in their order: one on each line, but for empty lines and `#` comments; or a JSON array.
+enum ChainFile {
+    /// The names in a file; a path that begins with a bracket is itself the JSON array, from `ferry.json`.
+    static func read(_ path: String) throws(FerryError) -> [String] {
+        if path.hasPrefix("[") { return try names(in: path, "--chain") }
+        let files = FileLayer()
+        guard try files.exists(path) else {
+            throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")
+        }
+        let bytes = try files.read(path)
+        guard let text = String(utf8: bytes) else { throw damaged(path, "is not UTF-8 text") }
+        let names = try names(in: text, path)
+        guard !names.isEmpty else { throw damaged(path, "does not name any versions") }
+        return names
+    }
+
+    private static func names(in text: String, _ path: String) throws(FerryError) -> [String] {
+        if text.first(where: { !$0.isWhitespace }) == "[" {
+            let elements = JSON.read(Array(text.utf8))?.elements.map(\.text) ?? [nil]
+            guard !elements.contains(nil) else { throw damaged(path, "is not a JSON array of names") }
+            return elements.compactMap { $0 }
+        }
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        }
+        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    private static func damaged(_ path: String, _ what: String) -> FerryError {
+        FerryError(
+            .usage, "\(path) \(what).",
+            remedy: "Write one version name per line, in order.")
+    }
 }

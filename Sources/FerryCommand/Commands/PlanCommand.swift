@@ -14,7 +14,7 @@ struct PlanCommand: PolicyCommand {
             PlanRendering.verbose, ReportFile.option,
         ],
         common: [
-            "--models", "--mappings", "--to", "--check", "--sql", "--verbose", "--report", "--json",
+            "--models", "--mappings", "--to", "--chain", "--check", "--sql", "--verbose", "--report", "--json",
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 

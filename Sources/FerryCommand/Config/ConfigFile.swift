@@ -75,6 +75,8 @@ struct ConfigKey: Sendable {
         case models
         /// A whole number, or a text such as `32MiB`.
         case quantity
+        /// Version names in their order.
+        case chain
     }
 
     let name: String
@@ -89,8 +91,9 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "ferry", form: .quantity, option: nil),
         ConfigKey(name: "models", form: .models, option: "--models"),
         ConfigKey(name: "mappings", form: .paths, option: "--mappings"),
+        ConfigKey(name: "passOverMappings", form: .flag, option: "--no-mappings"),
         ConfigKey(name: "to", form: .text, option: "--to"),
-        ConfigKey(name: "chain", form: .texts, option: "--to"),
+        ConfigKey(name: "chain", form: .chain, option: "--chain"),
         ConfigKey(name: "joinTables", form: .texts, option: "--like"),
         ConfigKey(name: "like", form: .path, option: "--like"),
         ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
@@ -131,6 +134,7 @@ struct ConfigKey: Sendable {
         case (.paths, .array): return try texts(value).map { Self.path($0, in: folder) }
         case (.models, .array): return try texts(value).map { Self.model($0, in: folder) }
         case (.models, .string(let text)): return [Self.model(text, in: folder)]
+        case (.chain, .array): return [try texts(value).json.line]
         // One path needs no list.
         case (.paths, .string(let text)): return [Self.path(text, in: folder)]
         default: throw value.expected(wanted)
@@ -152,6 +156,7 @@ struct ConfigKey: Sendable {
         case .paths, .models: "a path or a list of paths"
         case .flag: "true or false"
         case .quantity: "a whole number or a string such as \"32MiB\""
+        case .chain: "a list of version names"
         }
     }
 
@@ -160,6 +165,6 @@ struct ConfigKey: Sendable {
     }
 
     private static func path(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." || folder.isEmpty || path == ConfigFile.none ? path : "\(folder)/\(path)"
+        path.hasPrefix("/") || folder == "." || folder.isEmpty ? path : "\(folder)/\(path)"
     }
 }

@@ -5,10 +5,10 @@ internal import FerrySnapshot
 /// The wording of the library's remedies for a command line: settings as options, calls as commands.
 enum RemedyWords {
     static let options: [Setting.Name: String] = [
-        .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--to",
-        .ignoresMappingsBeside: "--mappings none", .losses: "--accept-loss",
-        .allowedLosses: "--lose", .allowsDowngrade: "--lose downgrade", .allowsQuadratic: "--accept-loss",
-        .breaksSync: "--lose sync", .like: "--like", .joinTables: "--like",
+        .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
+        .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
+        .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--accept-loss",
+        .breaksSync: "--break-sync", .like: "--like", .joinTables: "--like",
         .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir",
         .clonesSnapshot: "--snapshot",
@@ -43,7 +43,7 @@ enum RemedyWords {
         case nil, .flag: return option
         case .choice where setting.name == .losses: return option
         case .some(.some(let words)) where setting.name == .chain:
-            return "a \(option) for each of \(words)"
+            return "\(option) FILE, where FILE lists \(words), one per line"
         case .choice(let word), .text(let word), .element(let word), .some(.some(let word)):
             return "\(option) \(ShellWord.quoted(word))"
         case .number(let number): return "\(option) \(number)"

@@ -14,6 +14,7 @@ struct EqualVersionsTests {
         try app.model("App", "App 3", RouteFolder.entity("Book", "heading"))
         try app.model("App", "App 4", RouteFolder.entity("Book", "heading", "more"))
         try app.current("App", "App 4")
+        try app.write("App 1\nApp 2\nApp 4\n", to: "chain.txt")
         try app.generate("App", "App 1")
         try app.execute("UPDATE ZBOOK SET ZTITLE = 'a'")
     }
@@ -22,7 +23,7 @@ struct EqualVersionsTests {
 
     @Test(
         "A chain passes the version whose renaming identifiers keep more",
-        arguments: [[], ["--to", "App 1", "--to", "App 2", "--to", "App 4"]])
+        arguments: [[], ["--chain", "chain.txt"]])
     func onTheWay(more: [String]) throws {
         let plan = try app.run(["plan"] + Self.words + more)
         #expect(plan.output.contains("Loses nothing") && plan.output.contains("App 1 → App 2 → App 4"), "\(plan)")

@@ -40,7 +40,7 @@ struct FieldTests {
             UPDATE ZUSER SET ZNAME = 'n' || Z_PK, ZREMOTEID = CASE WHEN Z_PK <= 3 THEN 'r1' WHEN Z_PK = 8 THEN 'r8' END,
                 ZDOMAIN = CASE WHEN Z_PK NOT IN (6, 7) THEN 'd' END
             """)
-        let refused = try app.run("migrate", "App.sqlite", "--models", model, "--mappings", "none")
+        let refused = try app.run("migrate", "App.sqlite", "--models", model, "--no-mappings")
         #expect(refused.exitCode == 2)
         let command = try #require(
             refused.diagnostics.split(separator: "\n").first { $0.contains("ferry mapping init ") })

@@ -105,7 +105,7 @@ struct GivenMappingsTests {
         try app.write(Self.mapping(), to: "\(place)One.json")
         let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(outcome.diagnostics.contains("Give it with --mappings "))
-        #expect(outcome.diagnostics.contains("--mappings \(place)One.json, or say with --mappings none"))
+        #expect(outcome.diagnostics.contains("--mappings \(place)One.json, or say with --no-mappings"))
         let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--json")
         #expect(plan.output.contains("\"mappingsNotGiven\""))
         // The remedies in the message work.
@@ -114,7 +114,7 @@ struct GivenMappingsTests {
             "--output",
             "New.sqlite")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK", in: "New.sqlite") == 4)
-        try app.done("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "none")
+        try app.done("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--no-mappings")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 0)
     }
 

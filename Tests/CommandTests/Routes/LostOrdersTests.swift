@@ -118,7 +118,8 @@ struct LostOrdersTests {
         try version(2, Side(name: "tracks", identifier: "songs"), album)
         try version(3, Side(name: "tracks", isOrdered: false), album)
         try orderedSongs()
-        let chain = ["--to", "App 1", "--to", "App 2", "--to", "App 3"]
+        let chain = ["--chain", "chain.txt"]
+        try app.write("App 1\nApp 2\nApp 3\n", to: "chain.txt")
         #expect(try losses(chain) == ["Album.songs 1: App 3 does not order it"])
         try app.execute("UPDATE ZSONG SET ZALBUM = Z_PK, Z_FOK_ALBUM = 2048")
         #expect(try losses(chain).isEmpty)

@@ -18,7 +18,7 @@ struct MirroredStoreTests {
     }
 
     @Test(
-        "Renamed properties and those of another kind are refused without --lose sync; others are not",
+        "Renamed properties and those of another kind are refused without --break-sync; others are not",
         arguments: [
             (["heading<-title", "pages:Integer 16", toFolder], "Note.title is renamed to heading"),
             (["title", "pages:Double", toFolder], "Note.pages gets another type"),
@@ -47,8 +47,8 @@ struct MirroredStoreTests {
         #expect(planned.exitCode == (refusal == nil ? 0 : 2), "\(planned)")
         #expect(migrated.exitCode == planned.exitCode, "\(migrated)")
         guard let refusal else { return }
-        #expect(migrated.diagnostics.contains(refusal) && migrated.diagnostics.contains("--lose sync"), "\(migrated)")
-        let allowed = try app.run(["migrate"] + words + ["--lose", "sync"])
+        #expect(migrated.diagnostics.contains(refusal) && migrated.diagnostics.contains("--break-sync"), "\(migrated)")
+        let allowed = try app.run(["migrate"] + words + ["--break-sync"])
         #expect(allowed.exitCode == 0, "\(allowed)")
     }
 

@@ -177,7 +177,7 @@ struct PastedCommandsTests {
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--accept-loss")
         let outcome = try app.run("verify", "Old.sqlite", "--models", "App.xcdatamodeld", "--source", "App.sqlite")
         #expect(outcome.exitCode == 2 && outcome.diagnostics.contains("swapped"), "\(outcome)")
-        #expect(!outcome.diagnostics.contains("--to") && !outcome.diagnostics.contains("downgrade"))
+        #expect(!outcome.diagnostics.contains("--to") && !outcome.diagnostics.contains("--allow-downgrade"))
     }
 
     @Test("A column that two properties need is named with both", arguments: [true, false])

@@ -70,11 +70,12 @@ struct RouteTests {
         try app.generate("App", "App 1")
         try app.execute("UPDATE ZBOOK SET ZNOTE = 'n', ZTITLE = 't'")
         let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
-        for words in ["App 1 → App 3 loses Book.title;", "App 1 → App 2 → App 3 loses Book.note.", "a --to for each"] {
+        for words in ["App 1 → App 3 loses Book.title;", "App 1 → App 2 → App 3 loses Book.note.", "--chain FILE"] {
             #expect(outcome.diagnostics.contains(words), "\(outcome.diagnostics)")
         }
         #expect(try plan().refusals.map(\.code) == ["ambiguousChain"])
-        let chosen = try plan("--to", "App 1", "--to", "App 3")
+        try app.write("App 1\nApp 3\n", to: "Chain.txt")
+        let chosen = try plan("--chain", "Chain.txt")
         #expect(chosen.refusals.isEmpty && chosen.losses.map(\.property) == ["title"])
         try app.execute("UPDATE ZBOOK SET ZNOTE = NULL")
         #expect(try plan().chain == ["App 1", "App 2", "App 3"])
