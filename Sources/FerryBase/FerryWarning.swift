@@ -123,7 +123,7 @@ extension FerryWarning.Code {
     public static let damagedRows = Self(rawValue: "damagedRows")
     /// Pages of the store's file do not fit together.
     public static let damagedPages = Self(rawValue: "damagedPages")
-    /// The migration writes no rows, so the rows were not checked.
+    /// The rows of tables that the migration does not write were not checked.
     public static let rowsNotChecked = Self(rawValue: "rowsNotChecked")
     /// Two values may name one external file; only verification finds such files, and the call has none.
     public static let sharedFilesNotChecked = Self(rawValue: "sharedFilesNotChecked")

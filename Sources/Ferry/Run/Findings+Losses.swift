@@ -1,7 +1,7 @@
 internal import FerryMapping
 
 extension Findings {
-    /// The losses of the chain's first step; nil in records of earlier tools.
+    /// The losses of the chain, those of later steps marked so; nil in records of earlier tools.
     var toldLosses: [ToldLoss]? {
         losses?.filter { !$0.isOrder }.map { loss in
             var told = ToldLoss(

@@ -31,8 +31,10 @@ struct InPlacePhase: MigrationPhase {
         // Damaged pages that stay cannot pass.
         let isSound = !migration.findings.warnings.contains { $0.code == .damagedPages }
         let isVerified = isSound && call.verifiesBeforeCommit(planned)
-        if isVerified, try !files.exists(source) {
-            try PageCopy(folder: folder.path, destination: source, files: files)
+        if isVerified {
+            // That of an earlier call, which a power cut can have left incomplete, is made again.
+            try files.removeIfPresent(source)
+            try PageCopy(folder: folder.path, destination: source, files: files, isResumed: false)
                 .run(ofStepAfter: nil, sourceGuard, call.engineOptions(migration, step: 1))
         }
         if try seen.store.usesWriteAheadLog && planned.writesRows
