@@ -120,14 +120,16 @@ struct StepsPhase: MigrationPhase {
         migration.findings.losses = losses.map { loss in
             guard loss.isAtMost, loss.pass == number else { return loss }
             // For two reasons the same values may be lost: each number is a bound.
-            let lines = losses.filter { $0.name == loss.name && $0.pass == number && $0.isOrder == loss.isOrder }
+            let lines = losses.filter { line in
+                line.property == loss.property && line.step == loss.step && line.isOrder == loss.isOrder
+                    && (loss.has(line.entity, in: plan) || line.has(loss.entity, in: plan))
+            }
             guard lines.count == 1 else { return loss }
             let own = counted.filter { _, later in
                 later.loss.isOfOrder == loss.isOrder
                     && later.properties.contains { $0.property == loss.property && loss.has($0.entity, in: plan) }
             }
-            let same = own.filter { $0.1.loss.because == loss.because }
-            let counts = (same.isEmpty ? own : same).map(\.0)
+            let counts = own.map(\.0)
             guard !counts.isEmpty, !counts.contains(where: \.isEstimated) else { return loss }
             return loss.counted(counts.map(\.number).reduce(0, +))
         }
