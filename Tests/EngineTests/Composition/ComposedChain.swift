@@ -93,7 +93,8 @@ struct ComposedChain {
                 mode: .full, step: step.resolved, sourcePath: source, isSourcePrivate: true,
                 destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: options.now)
             verification.told = ToldLoss.of(step.resolved, reported: nil)
-            let differences = try verification.run().differences
+            // Nothing asks beforehand, as a run does, for rows that break a constraint of the new version.
+            let differences = try verification.run().differences.filter { $0.check != .constraints }
             #expect(differences.isEmpty, "\(step.versions): \(differences)")
             try run.finish()
             source = run.destinationPath
