@@ -119,7 +119,7 @@ enum FixtureShapes {
             var words = ["--models", bundle, "--to", version]
             // Core Data's choice between the two names of a join table is not in the models.
             for relationship in ["ignoredClients", "trustedClients"] {
-                words += ["--like", "UserClient.\(relationship)"]
+                words += ["--join-table", "UserClient.\(relationship)"]
             }
             if isCopied {
                 let mapping = "\(folder.path)/Inferred.json"

@@ -17,7 +17,7 @@ enum OptionGroup: String, CaseIterable, Sendable {
     private static let byName: [String: OptionGroup] = {
         let names: [(OptionGroup, [String])] = [
             (.input, ["--models", "--mappings", "--no-mappings", "--config", "--source"]),
-            (.route, ["--to", "--chain", "--like", "--allow-downgrade"]),
+            (.route, ["--to", "--chain", "--like", "--join-table", "--allow-downgrade"]),
             (.losses, ["--lose", "--accept-loss", "--damaged", "--break-sync"]),
             (
                 .safety,

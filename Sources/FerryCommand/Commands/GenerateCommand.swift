@@ -20,7 +20,7 @@ struct GenerateCommand: Command {
             .value("--version", "V", "Version of MODEL to use. Default: the current one."),
             .value("--seed", "S", "Seed of the random values, a whole number. Default: 1."),
             .value("--output", "STORE", "The new store; the file must not exist.", isRequired: true),
-            MigrationInput.like, ProgressForm.option,
+            MigrationInput.like, MigrationInput.joinTable, ProgressForm.option,
         ],
         example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
 
@@ -35,9 +35,9 @@ struct GenerateCommand: Command {
         let progress = try ProgressForm(arguments)
         let files = FileLayer()
         let named = try VersionWord(arguments.operands[0]).version(named: arguments.value("--version"))
-        let like = try arguments.like()
         let (version, warnings) = try TargetNames(
-            like: like.store?.filePath ?? (named.isStore ? named.path : nil), joinTables: like.names
+            like: arguments.value("--like") ?? (named.isStore ? named.path : nil),
+            joinTables: arguments.values("--join-table")
         ).settled(named, files: files)
         for warning in warnings { console.warn("\(warning) Use --like to choose another name.") }
         try check(options.rowsOfEntity.keys.sorted(), in: version.model)

@@ -23,11 +23,14 @@ struct MigrationInput {
     static let mappings = Syntax.Option.repeated(
         "--mappings", "PATH",
         "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated.")
-    static let like = Syntax.Option.repeated(
-        "--like", "STORE|NAME",
-        "A store of the target version that Core Data created (it may be empty): the new store gets its tables, columns, "
-            + "entity numbers, indexes and triggers. Or ENTITY.RELATIONSHIP[=TABLE], which names the join table of an "
-            + "entity with itself. May be repeated.")
+    static let like = Syntax.Option.value(
+        "--like", "STORE",
+        "A store of the target version that Core Data created (it may be empty). The new store gets its tables, columns, "
+            + "entity numbers, indexes and triggers.")
+    static let joinTable = Syntax.Option.repeated(
+        "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
+        "For two relationships between an entity and itself: the one that names the join table, or the table's name. May be repeated."
+    )
     static let options: [Syntax.Option] = [
         models(isRequired: true), mappings,
         .flag("--no-mappings", "Ignore mapping models found next to the models."),
@@ -44,7 +47,7 @@ struct MigrationInput {
             "--accept-loss",
             "Accept every loss, also the time of more than a billion comparisons between objects; plan shows both. Without "
                 + "it, migrate and plan --check refuse what --lose does not name."),
-        like,
+        like, joinTable,
         .choice(
             "--damaged", "WHAT", of: damagedChoices,
             "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
@@ -70,7 +73,8 @@ struct MigrationInput {
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor = try DeveloperSwitch.executor()
         configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
-        (configuration.like, configuration.joinTables) = try arguments.like()
+        configuration.like = arguments.value("--like")?.fileURL
+        configuration.joinTables = arguments.values("--join-table")
         // What only shows a migration tells its losses, and refuses none.
         configuration.losses = .allow
         configuration.allowedLosses = Set(arguments.values("--lose"))
@@ -108,18 +112,6 @@ extension Arguments {
     /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
     var mappings: [URL] { values("--mappings").map(\.fileURL) }
-
-    /// The store and the names of `--like`.
-    func like() throws(FerryError) -> (store: URL?, names: [String]) {
-        let files = FileLayer()
-        var (stores, names): ([String], [String]) = ([], [])
-        for word in values("--like") {
-            let isStore = try files.exists(word)
-            if isStore || word.contains("/") { stores.append(word) } else { names.append(word) }
-        }
-        guard stores.count < 2 else { throw wrong("--like names \(stores.count) stores.", "Name one.") }
-        return (stores.first?.fileURL, names)
-    }
 
     /// The time of `--wait`.
     func wait() throws(FerryError) -> Duration? { try time("--wait", "a time such as 30s or 5min") }

@@ -94,7 +94,7 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "passOverMappings", form: .flag, option: "--no-mappings"),
         ConfigKey(name: "to", form: .text, option: "--to"),
         ConfigKey(name: "chain", form: .chain, option: "--chain"),
-        ConfigKey(name: "joinTables", form: .texts, option: "--like"),
+        ConfigKey(name: "joinTables", form: .texts, option: "--join-table"),
         ConfigKey(name: "like", form: .path, option: "--like"),
         ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
         ConfigKey(name: "acceptLosses", form: .flag, option: "--accept-loss"),

@@ -8,7 +8,7 @@ enum RemedyWords {
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
         .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
         .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--accept-loss",
-        .breaksSync: "--break-sync", .like: "--like", .joinTables: "--like",
+        .breaksSync: "--break-sync", .like: "--like", .joinTables: "--join-table",
         .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir",
         .clonesSnapshot: "--snapshot",

@@ -43,17 +43,17 @@ struct OpenNameTests {
             "generate", "App.xcdatamodeld", "--version", "App 1", "--rows", "4", "--output", "App.sqlite")
         #expect(made.diagnostics.contains("It is not certain"))
         let refused = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2")
-        for words in ["Client.trustedBy", "--like", "--like Client.trustedBy=Z_1TRUSTEDBY"] {
+        for words in ["Client.trustedBy", "--like", "--join-table Client.trustedBy=Z_1TRUSTEDBY"] {
             #expect(refused.diagnostics.contains(words), "\(refused.diagnostics)")
         }
         // The earlier name, as some real stores have it.
         try app.done(
             "generate", "App.xcdatamodeld", "--version", "App 2", "--rows", "0", "--output", "Like.sqlite",
-            "--like", "Client.trusted")
+            "--join-table", "Client.trusted")
         #expect(try tables("Like.sqlite") == ["Z_1TRUSTED"])
         try app.done(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--output", "Two.sqlite",
-            "--like", "Client.trustedBy=Z_1TRUSTED")
+            "--join-table", "Client.trustedBy=Z_1TRUSTED")
         #expect(try tables("Two.sqlite") == ["Z_1TRUSTED"])
         let links = try app.count("SELECT count(*) FROM Z_1TRUSTEDBY")
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--like", "Like.sqlite")
@@ -68,7 +68,7 @@ struct OpenNameTests {
     func unchanged(isCopied: Bool) throws {
         try app.done(
             "generate", "App.xcdatamodeld", "--version", "App 1", "--rows", "4", "--output", "App.sqlite",
-            "--like", "Client.trusted")
+            "--join-table", "Client.trusted")
         let links = try app.count("SELECT count(*) FROM Z_1TRUSTED")
         try app.done(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 3",
@@ -85,7 +85,7 @@ struct OpenNameTests {
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--like", "Three.sqlite")
         #expect(other.diagnostics.contains("does not have version App 2"))
         let none = try app.refused(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--like", "Client.name")
+            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--join-table", "Client.name")
         #expect(none.diagnostics.contains("There are: Client.trustedBy, Client.trusted"))
     }
 }
