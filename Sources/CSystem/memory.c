@@ -69,8 +69,14 @@ static int divide_mappings(struct dl_phdr_info *object, size_t size, void *unuse
 /// Whether the process runs Ferry alone.
 static atomic_bool is_program;
 
+// A sanitizer brings an allocator of its own: glibc's then has nothing to return, and two threads that trim it before its
+// first use read a heap that is not set up.
+#if defined(__GLIBC__) && !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
+#define TRIMS_MEMORY
+#endif
+
 void ferry_release_unused_memory(void) {
-#ifdef __GLIBC__
+#ifdef TRIMS_MEMORY
     malloc_trim(0);
 #endif
 #ifdef __linux__
