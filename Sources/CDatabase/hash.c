@@ -81,3 +81,11 @@ uint64_t ferry_hash_row(sqlite3_value *const *row, const long *columns, long cou
     ferry_hash_add(&h, classes | h.words << 56);
     return ferry_folded(h.state, high | 1);
 }
+
+uint64_t ferry_hash_pair(int64_t first, int64_t second, uint64_t low, uint64_t high) {
+    ferry_hash h = {high, low | 1, 0};
+    ferry_hash_add(&h, (uint64_t)first);
+    ferry_hash_add(&h, (uint64_t)second);
+    ferry_hash_add(&h, (SQLITE_INTEGER << 4 | SQLITE_INTEGER) | h.words << 56);
+    return ferry_folded(h.state, high | 1);
+}

@@ -1,8 +1,6 @@
 #include "rows.h"
 #include "hash.h"
 
-#include <string.h>
-
 /// Checks whether a number is valid.
 ///
 /// Returns `SQLITE_ROW`, or the error of the targets' statement.
@@ -103,35 +101,4 @@ int ferry_sqlite3_register_reading(sqlite3 *database, const char *name) {
 
 int ferry_sqlite3_bind_reading(sqlite3_stmt *statement, int index, ferry_reading *reading) {
     return sqlite3_bind_pointer(statement, index, reading, FERRY_READING, NULL);
-}
-
-/// Whether a row begins with a given pair of integers.
-static int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const *pair) {
-    for (int column = 0; column < 2; column++) {
-        sqlite3_value *value = sqlite3_column_value(row, column);
-        if (sqlite3_value_type(value) != SQLITE_INTEGER || sqlite3_value_type(pair[column]) != SQLITE_INTEGER ||
-            sqlite3_value_int64(value) != sqlite3_value_int64(pair[column]))
-            return 0;
-    }
-    return 1;
-}
-
-int ferry_sqlite3_step_pairs(sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
-    *other = SQLITE_ROW;
-    for (long index = 0; index < most; index++) {
-        sqlite3_value *pair[2];
-        if (reading) {
-            // `values` begins with the first two columns.
-            ferry_sqlite3_fetch_row(right, reading);
-            memcpy(pair, reading->values, sizeof pair);
-        } else {
-            for (int column = 0; column < 2; column++) pair[column] = sqlite3_column_value(right, column);
-        }
-        if (!ferry_sqlite3_is_pair(left, pair)) break;
-        if (reading && (*other = ferry_sqlite3_count_row(reading)) != SQLITE_ROW) break;
-        int code = sqlite3_step(left);
-        *other = sqlite3_step(right);
-        if (code != SQLITE_ROW || *other != SQLITE_ROW) return code;
-    }
-    return SQLITE_ROW;
 }

@@ -146,18 +146,6 @@ package final class RowSums {
         _ = try statement.stepped(ferry_sqlite3_read_row(statement.handle, reading))
     }
 
-    /// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at
-    /// most `most` times; adds the rows of the second one, whose first two columns the sums hash.
-    ///
-    /// - Returns: Whether each of them is at a row; if both are, the rows may or may not be equal.
-    package static func stepPairs(
-        _ most: Int, of left: Statement, with right: Statement, adding sums: RowSums?
-    ) throws(DatabaseError) -> (Bool, Bool) {
-        var other: Int32 = 0
-        let code = ferry_sqlite3_step_pairs(left.handle, right.handle, most, sums?.reading, &other)
-        return (try left.stepped(code), try right.stepped(other))
-    }
-
     /// Forgets the rows added so far.
     package func restart() {
         for place in sums.indices { (sums[place].sum, sums[place].count) = (0, 0) }
@@ -170,6 +158,11 @@ package final class RowSums {
 
     /// The number of counted rows of each set, and the sum of their hashes.
     package var results: [(count: Int64, sum: UInt64)] { sums.map { ($0.count, $0.sum) } }
+
+    /// The hash of a row of two integers.
+    package static func hash(of first: Int64, _ second: Int64, key: KeyedHash.Key) -> UInt64 {
+        ferry_hash_pair(first, second, key.low, key.high)
+    }
 
     /// The number of rows that meet each condition.
     package var counts: [Int64] { Array(counted) }

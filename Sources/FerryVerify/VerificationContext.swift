@@ -27,8 +27,8 @@ final class VerificationContext {
     let conversion: ColumnConversion
     /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
     let associations: AssociationTables
-    /// Pairs of relations that wait for their tables.
-    var pairs: [IntegerRows] = []
+    /// The relations whose pairs are being gathered; they hold the context, too.
+    var pairs: [RelationPairs] = []
     /// The claims by `unique` about the root table being compared; the check owns them.
     weak var claims: UniqueClaims?
 

@@ -40,8 +40,8 @@ final class VerificationProgress {
         /// The next object of the current entity mapping.
         var object: Int64?
         var hashKey: [UInt64]?
-        /// Foreign keys read, by relationship.
-        var met: [String: Int64] = [:]
+        /// The sums of a relationship's pairs so far, by the side of their rules.
+        var pairs: [String: [EntrySum]] = [:]
         /// The results before the current unit, which may have to be repeated by another method.
         var before: Found?
         /// The root tables in which the destination's claims by `unique` were wrong.
@@ -57,7 +57,7 @@ final class VerificationProgress {
             let counts = ((counts ?? []) + (before?.counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
             let parts = outcomes.values.flatMap(\.numbers)
-            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + met.values + counts + parts
+            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + pairs.values.joined().map(\.count) + counts + parts
             let reports = [report] + (before.map { [$0.report] } ?? []) + outcomes.values.map(\.report)
             let found = reports.flatMap { [$0.checked, $0.notRecomputed] + $0.differences.map(\.count) }
             // The number of parts is limited, so that their sum cannot overflow.
@@ -153,7 +153,7 @@ final class VerificationProgress {
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
         try context.claims?.flush()
-        for rows in context.pairs { try rows.flush() }
+        for pairs in context.pairs { try pairs.flush() }
         state.report = context.report
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
         try connection.execute("COMMIT")

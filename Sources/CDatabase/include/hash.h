@@ -15,4 +15,7 @@ uint64_t ferry_folded(uint64_t x, uint64_t y);
 /// Returns the keyed hash of a row's columns, in the given order: of their bytes and their storage classes.
 uint64_t ferry_hash_row(sqlite3_value *const *row, const long *columns, long count, uint64_t low, uint64_t high);
 
+/// Returns the hash of a row of two integers.
+uint64_t ferry_hash_pair(int64_t first, int64_t second, uint64_t low, uint64_t high);
+
 #endif

@@ -74,10 +74,4 @@ int ferry_sqlite3_register_reading(sqlite3 *database, const char *name);
 /// Binds a reading, which must outlive the statement's run.
 int ferry_sqlite3_bind_reading(sqlite3_stmt *statement, int index, ferry_reading *reading);
 
-/// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at most
-/// `most` times; counts the rows of the right one, if there is a reading.
-///
-/// Returns `SQLITE_ROW` if both are at a row, else the code of the left one's step, in `other` the right's.
-int ferry_sqlite3_step_pairs(sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other);
-
 #endif

@@ -9,95 +9,60 @@ struct RelationshipsCheck: Check {
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    /// Merges carried links with the source's; ``RowKeys`` compares foreign keys with their rows.
+    /// Compares the sums of carried join tables; ``RowKeys`` compares foreign keys with their rows.
     ///
-    /// If these find a difference, and for all other relations, ``finish(_:in:)`` yields every pair by the rules.
+    /// If these find a difference, and for all other relations, the rules yield every pair.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let key = context.progress.hashKey()
-        let readings = try context.indexReadings.get()
-        return try context.relationForms.get().carried.flatMap { links in
-            let index = readings.index(of: links)
-            return try links.parts(in: context).map { name, range in
+        try context.relationForms.get().carried.flatMap { links in
+            try links.parts(in: context).map { name, range in
                 CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
-                    let merge = try LinkMerge(links, range, reading: index, key: key, in: context)
-                    outcome.isShown = try merge.isRight()
-                    guard let found = merge.entries.map(IndexReadings.Found.init) else { return }
-                    (outcome.sums, outcome.misplaced, outcome.leads) = ([found.sum], found.misplaced, found.leads)
+                    outcome.isShown = try links.areSame(in: range, context)
                 }
             }
         }
     }
 
-    /// Mappings whose new objects are compared in parts, which record no associations, although relations need them.
-    private func notAssociated(in context: VerificationContext) throws -> [ResolvedEntityMapping] {
-        let needed = try context.relationForms.get().associated
-        return try context.step.entityMappings.filter { mapping in
-            guard needed.contains(mapping.position) else { return false }
-            let root = context.destinationModel.root(of: mapping.destination)
-            return try NewRows(root, in: context)?.rows() != nil
-        }
-    }
-
-    /// Relations that the walkers do not compare, with the mappings of whose new objects they need the associations.
-    private func others(
-        in context: VerificationContext
-    ) throws -> [(number: Int, relation: StoredRelation, needed: [ResolvedEntityMapping])] {
-        let forms = try context.relationForms.get()
-        return known(in: forms, context).enumerated().compactMap { number, relation in
-            guard case .other = forms.form(of: relation) else { return nil }
-            return (number, relation, relation.associatedMappings(in: context))
-        }
-    }
-
-    private func known(in forms: RelationForms, _ context: VerificationContext) -> [StoredRelation] {
-        forms.relations.filter { relation in
+    /// Relations with the numbers of their tables, but those of policies.
+    private func known(in context: VerificationContext) throws -> [(number: Int, relation: StoredRelation)] {
+        try context.relationForms.get().relations.enumerated().filter { _, relation in
             if relation.isMadeByPolicies(in: context) { return false }
             // Elsewhere the form of the relation says so.
             guard context.step.hasPolicies else { return true }
             return CarriedRelation(relation, in: context, besidePolicies: true)?.areKept(in: context) != true
+        }.map { ($0.offset, $0.element) }
+    }
+
+    /// Relations that the walkers do not compare.
+    private func others(in context: VerificationContext) throws -> [(number: Int, relation: StoredRelation)] {
+        let forms = try context.relationForms.get()
+        return try known(in: context).filter {
+            if case .other = forms.form(of: $0.relation) { true } else { false }
         }
     }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        switch parts {
-        case .first: try !context.step.hasPolicies && !others(in: context).isEmpty
-        case .later: try !notAssociated(in: context).isEmpty
-        }
+        try parts == .first && !context.step.hasPolicies && !others(in: context).isEmpty
     }
 
+    /// Compares the relations that the walkers do not, unless keys overflow.
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        switch parts {
-        case .first: try compareOthers(in: context)
-        case .later:
-            // Merges the associations of new objects with their links, as soon as all are known.
-            for mapping in try notAssociated(in: context) { try NewRows.associate(mapping, in: context) }
-            for (_, relation, _) in try others(in: context) {
-                _ = try AssociatedRelation(relation, in: context)?.isShown()
-            }
-        }
-    }
-
-    /// Compares all relations that the walkers do not, unless keys overflow.
-    private func compareOthers(in context: VerificationContext) throws {
-        if context.step.hasPolicies { return }
+        if parts == .later || context.step.hasPolicies { return }
         let others = try others(in: context)
-        let needed = Dictionary(grouping: others.flatMap(\.needed)) {
+        let needed = Dictionary(grouping: others.flatMap { $0.relation.associatedMappings(in: context) }) {
             context.destinationModel.root(of: $0.destination)
         }
         for root in needed.keys.inOrder(by: codeUnitOrder) {
             try NewRows(root, in: context)?.associate(needed[root] ?? [])
         }
         // A walk of the rows has recorded those of other root tables.
-        let comparable = try others.filter { _, relation, mappings in
-            let areKnown = mappings.allSatisfy { mapping in
+        let comparable = others.filter { _, relation in
+            relation.associatedMappings(in: context).allSatisfy { mapping in
                 NewRows(context.destinationModel.root(of: mapping.destination), in: context) == nil
                     || NewRows.areAssociated(mapping, in: context)
             }
-            return try areKnown && AssociatedRelation(relation, in: context)?.isShown() != true
         }
         try compare(
-            try comparable.map { number, relation, _ in try expected(relation, number: number, in: context) },
-            "first", in: context)
+            try comparable.map { try RelationPairs($0.relation, number: $0.number, in: context) }, "first", in: context)
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
@@ -107,53 +72,64 @@ struct RelationshipsCheck: Check {
                 context.report.notRecomputed += try relation.links.count(in: "destination", context.connection)
             }
         }
-        let expected = try known(in: forms, context).enumerated().filter { _, relation in
-            if context.progress.state.done.contains(Self.unit(relation)) { return false }
-            switch forms.form(of: relation) {
-            case .carried(let links): return try !links.isShown(in: context)
-            case .other: return try AssociatedRelation(relation, in: context)?.isShown() != true
-            case .paired(let links): guard try links.isShown(in: context) else { return true }
-            case .ruled: break
-            }
-            // RowKeys compared the keys; only positions remain.
-            if relation.links.aOrder != nil || relation.links.bOrder != nil {
-                let keys = try DirectKeys(relation, in: context)
-                try context.progress.once("positions \(relation.key.title)", in: context) {
-                    try keys.checkPositions()
+        var rest: [RelationPairs] = []
+        for (number, relation) in try known(in: context)
+        where !context.progress.state.done.contains(Self.unit(relation)) {
+            let isShown =
+                switch forms.form(of: relation) {
+                case .carried(let links): try links.isShown(in: context)
+                case .paired(let links): try links.isShown(in: context)
+                case .ruled: true
+                case .other: false
                 }
+            if isShown {
+                // Positions of carried links were compared with them.
+                if case .carried = forms.form(of: relation) { continue }
+                let pairs = try RelationPairs(relation, number: number, inKeyOrder: true, in: context)
+                try context.progress.once("positions \(relation.key.title)", in: context) {
+                    try pairs.checkPositions()
+                }
+            } else {
+                for mapping in relation.associatedMappings(in: context) {
+                    try NewRows.associate(mapping, in: context)
+                }
+                rest.append(try RelationPairs(relation, number: number, in: context))
             }
-            return false
-        }.map { number, relation in
-            for mapping in relation.associatedMappings(in: context) { try NewRows.associate(mapping, in: context) }
-            return try self.expected(relation, number: number, in: context)
         }
-        try compare(expected, "last", in: context)
+        try compare(rest, "last", in: context)
     }
 
     private static func unit(_ relation: StoredRelation) -> String { "relationship \(relation.key.title)" }
 
-    private func expected(
-        _ relation: StoredRelation, number: Int, in context: VerificationContext
-    ) throws -> any ExpectedRelation {
-        DirectKeys.suffice(for: relation, in: context)
-            ? try DirectKeys(relation, in: context) : try RelationPairs(relation, number: number, in: context)
+    /// Compares the sums of the pairs that the rules yield; where these differ, searches for the places.
+    private func compare(_ relations: [RelationPairs], _ name: String, in context: VerificationContext) throws {
+        context.pairs = relations
+        defer { context.pairs = [] }
+        try gather(relations, name, in: context)
+        let differing = try relations.filter { relation in
+            try context.announce(relation.relation.key.property)
+            return try !relation.areStored()
+        }
+        let unwritten = differing.filter { !$0.isWritten }
+        for relation in unwritten { try relation.write() }
+        try gather(unwritten, "\(name) written", in: context)
+        for relation in relations {
+            try context.announce(relation.relation.key.property)
+            try context.progress.once(Self.unit(relation.relation), in: context) {
+                if differing.contains(where: { $0 === relation }) { try relation.compare() }
+                try relation.checkPositions()
+            }
+        }
     }
 
-    /// Gathers the pairs of relations by their rules, and compares them.
-    private func compare(
-        _ expected: [any ExpectedRelation], _ name: String, in context: VerificationContext
-    ) throws {
+    /// Adds the pairs of relations: one walk over each mapping's objects serves all their relationships.
+    private func gather(_ relations: [RelationPairs], _ name: String, in context: VerificationContext) throws {
         let related = RelatedObjects(context, through: SourceObjects(context))
-        // One walk over each mapping's objects serves all their relationships.
         for mapping in context.step.entityMappings {
-            let gathered = try expected.filter { relation in
-                let hasRules = relation.relation.rules.contains { $0.mapping.position == mapping.position }
-                return try hasRules && !relation.addAll(of: mapping)
-            }
-            let rules = gathered.flatMap { relation in
-                relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
-                    (relation, RelationRule($0, finding: related.rule($0.relationship)))
-                }
+            let rules = try relations.flatMap { relation in
+                let own = relation.relation.rules.filter { $0.mapping.position == mapping.position }
+                if try own.isEmpty || relation.addAll(of: mapping) { return [(RelationPairs, RelationRule)]() }
+                return own.map { (relation, RelationRule($0, finding: related.rule($0.relationship))) }
             }
             if rules.isEmpty { continue }
             try context.announce(mapping.name)
@@ -161,13 +137,6 @@ struct RelationshipsCheck: Check {
                 try related.eachObject(of: mapping) { key, scope in
                     for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
                 }
-            }
-        }
-        for relation in expected {
-            try context.announce(relation.relation.key.property)
-            try context.progress.once(Self.unit(relation.relation), in: context) {
-                try relation.compare()
-                try relation.checkPositions()
             }
         }
     }

@@ -18,11 +18,10 @@ struct RowsCheck: Check {
         try context.destinationTables.flatMap { table -> [CheckPart] in
             if let kept = keptPart(of: table, in: context) { return [kept] }
             guard RowWalk.isDivisible(table.root, in: context) else { return [] }
-            let counting = try TableTally.counting(ofRowsOf: table, in: context)
             return try Self.ranges(of: table, in: context).map { name, range in
                 try part(name, of: table, in: context) { context, counts in
                     let walk = try context.keptWalk(of: table.root) {
-                        try RowWalk(.kept, of: table.root, counting: counting, in: context)
+                        try RowWalk(.kept, of: table.root, in: context)
                     }
                     try walk.run(in: range, &counts)
                     return walk
@@ -70,7 +69,6 @@ struct RowsCheck: Check {
         return CheckPart(name: name, subject: table.name, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
             let walk = try compare(context, &counts)
-            if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             (outcome.counts, outcome.rows) = (counts.byMapping.filter { $0.read > 0 }, walk.done)
             let unshown = walk.unshown
             if !unshown.isEmpty { outcome.unshown = unshown }

@@ -141,18 +141,6 @@ struct CarriedRelation: Sendable {
         return [own, Keys(destination: other.links, source: otherSource, target: a)]
     }
 
-    /// The index that holds only the links, in the order in which they are merged; nil if there is none.
-    func index(in tables: [String: TableIndexes]) -> StoredIndex? {
-        let links = destination
-        guard !links.areInRowsOfA, links.aOrder == nil, links.bOrder == nil, let indexes = tables[links.table],
-            let row = indexes.rowID
-        else { return nil }
-        let columns = [Connection.quoted(links.a), Connection.quoted(links.b), row]
-        return indexes.compared.first {
-            $0.columns.map(\.sql) == columns && $0.isOrdered(by: links.a) && !$0.columns[1].isDescending
-        }
-    }
-
     var name: String { relation.key.title }
 
     /// Whether pages have shown all tables that hold the links.
@@ -169,6 +157,35 @@ struct CarriedRelation: Sendable {
             "links:\(name)", of: "destination." + context.destinationTable(of: a).name, on: context.connection)
     }
 
+    /// Whether the links of a range of `a` in the join table are those of the source, positions included.
+    ///
+    /// The check of references completes the result: the links that are there lead to objects. A link of the source alone
+    /// is right if one of its objects is missing, of which the rows' check knows.
+    func areSame(in range: KeyRange, _ context: VerificationContext) throws -> Bool {
+        let pairs = [(source.aOrder, destination.aOrder), (source.bOrder, destination.bOrder)].filter { $0.1 != nil }
+        func sum(
+            _ links: StoredLinks, _ orders: [String?], in schema: String, where conditions: [String] = []
+        ) throws -> EntrySum {
+            let all = ["\(links.a) IS NOT NULL", "\(links.b) IS NOT NULL", range.condition(on: links.a)] + conditions
+            return try EntrySum(
+                of: [links.a, links.b] + orders.compactMap { $0 },
+                "FROM \(schema).\(links.table) AS l WHERE \(all.joined(separator: " AND "))",
+                about: relation.key.property, in: context)
+        }
+        let stored = try sum(destination, pairs.map(\.1), in: "destination")
+        if try sum(source, pairs.map(\.0), in: "source") == stored { return true }
+        let exist = try [(a, source.a), (b, source.b)].map { try "EXISTS (\(Self.find($0, "l.\($1)", in: context)))" }
+        return try sum(source, pairs.map(\.0), in: "source", where: exist) == stored
+    }
+
+    /// SQL that has a row if the destination has an object of an entity with a key.
+    static func find(_ entity: String, _ key: String, in context: VerificationContext) throws -> String {
+        """
+        SELECT 1 FROM destination.\(try context.destinationTable(of: entity).name)
+        WHERE Z_PK = \(key) AND Z_ENT IN (\(context.destinationNumbers(ofFamily: entity)))
+        """
+    }
+
     /// Whether all parts of the relation, or the rows with its foreign keys, showed no difference.
     func isShown(in context: VerificationContext) throws -> Bool {
         if areKept(in: context) { return true }
@@ -178,173 +195,5 @@ struct CarriedRelation: Sendable {
                 && !outcomes.values.contains { $0.unshown?.contains(name) == true }
         }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }
-    }
-}
-
-/// Merges the links of a carried join table: those of the source and of the destination, in the order of their keys.
-///
-/// The checks of rows and references complete the result: a link of both stores is right if both its objects exist, and
-/// a link of the source alone if one of them is missing. If an index holds only the links, the merge reads that index
-/// and sums up its entries.
-struct LinkMerge {
-    private let links: CarriedRelation
-    private let context: VerificationContext
-    private let old: Statement
-    private let new: Statement
-    /// The columns of positions in both statements.
-    private let orders: [Int]
-    private let findA: Statement
-    private let findB: Statement
-    /// The sum of the index's entries read so far.
-    let entries: RowSums?
-
-    init(
-        _ links: CarriedRelation, _ range: KeyRange, reading index: IndexReadings.OfLinks?, key: KeyedHash.Key,
-        in context: VerificationContext
-    ) throws {
-        self.links = links
-        self.context = context
-        let (source, destination) = (links.source, links.destination)
-        let pairs = [(source.aOrder, destination.aOrder), (source.bOrder, destination.bOrder)].filter { $0.1 != nil }
-        func walk(_ links: StoredLinks, in table: String, _ others: [String], where condition: String) throws
-            -> Statement
-        {
-            try context.connection.prepare(
-                """
-                SELECT \(([links.a, links.b] + others).joined(separator: ", ")) FROM \(table)
-                WHERE \(links.a) > ?1 AND \(links.a) <= ?2\(condition) ORDER BY \(links.a), \(links.b)
-                """)
-        }
-        old = try walk(
-            source, in: "source.\(source.table)", pairs.compactMap(\.0), where: " AND \(source.b) IS NOT NULL")
-        let table = "destination.\(destination.table)"
-        if let index {
-            new = try walk(
-                destination, in: "\(table) INDEXED BY \(Connection.quoted(index.index.name))",
-                index.index.columns.dropFirst(2).map(\.sql), where: "")
-            let targets = try index.keys?.targets(above: range.above, on: context.connection)
-            entries = RowSums(
-                [.init(columns: index.hashed)], order: index.index.order, targets: targets,
-                areAll: index.keys?.areAll ?? false, key: key)
-        } else {
-            new = try walk(
-                destination, in: table, pairs.compactMap(\.1), where: " AND \(destination.b) IS NOT NULL")
-            entries = nil
-        }
-        orders = Array(2..<2 + pairs.count)
-        (findA, findB) = (try Self.find(links.a, in: context), try Self.find(links.b, in: context))
-        for statement in [old, new] {
-            try statement.bind(range.above, at: 1)
-            try statement.bind(range.through, at: 2)
-        }
-    }
-
-    static func find(_ entity: String, in context: VerificationContext) throws -> Statement {
-        try context.connection.prepare(
-            """
-            SELECT 1 FROM destination.\(try context.destinationTable(of: entity).name)
-            WHERE Z_PK = ? AND Z_ENT IN (\(context.destinationNumbers(ofFamily: entity)))
-            """)
-    }
-
-    func isRight() throws -> Bool {
-        defer { for statement in [old, new, findA, findB] { statement.reset() } }
-        var (isOld, isNew) = (try old.step(), try new.step())
-        while isOld || isNew {
-            guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
-            if isOld, isNew, orders.isEmpty {
-                (isOld, isNew) = try RowSums.stepPairs(
-                    VerificationContext.rowsPerAnnouncement, of: old, with: new, adding: entries)
-                if !isOld, !isNew { break }
-                if isOld, isNew, areSame {
-                    try context.announce(links.relation.key.property)
-                    continue
-                }
-            }
-            guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
-            if isOld, isNew, areSame {
-                guard haveSameOrder() else { return false }
-                (isOld, isNew) = (try old.step(), try new.step())
-            } else if isOld, !isNew || Self.precedes(old, new) {
-                // The link is not in the destination, so one of its objects must be missing.
-                if try findA.finds(old.integer(0)), try findB.finds(old.integer(1)) { return false }
-                isOld = try old.step()
-            } else {
-                return false
-            }
-            try context.advance(links.relation.key.property, done: 0, total: nil)
-        }
-        return true
-    }
-
-    private var areSame: Bool {
-        old.holdsSame(0, as: new, 0) && old.holdsSame(1, as: new, 1) && Self.isPair(old)
-    }
-
-    private static func isPair(_ row: Statement) -> Bool {
-        row.storageClass(0) == .integer && row.storageClass(1) == .integer
-    }
-
-    private static func precedes(_ left: Statement, _ right: Statement) -> Bool {
-        (left.integer(0), left.integer(1)) < (right.integer(0), right.integer(1))
-    }
-
-    // MARK: Positions
-
-    /// Whether the positions are the source's own; a store altered in place may keep a NULL.
-    private func haveSameOrder() -> Bool {
-        orders.allSatisfy { column in
-            guard new.holdsSame(column, as: old, column) else { return false }
-            let storageClass = new.storageClass(column)
-            return storageClass == .integer || storageClass == .null && context.verification.isInPlace
-        }
-    }
-}
-
-/// A relation between objects that keep their keys and new objects of the same source objects, by associations.
-struct AssociatedRelation {
-    private let relation: StoredRelation
-    private let context: VerificationContext
-    /// The mapping of the objects that keep their keys, and the mapping of the related objects.
-    private let mapping: ResolvedEntityMapping
-    private let target: ResolvedEntityMapping
-    /// The destination's links, seen from the objects that keep their keys.
-    private let links: StoredLinks
-
-    /// Nil with more than one rule, with positions, or with related objects of another object than `$source`.
-    init?(_ relation: StoredRelation, in context: VerificationContext) {
-        guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
-            !context.verification.isInPlace, rule.mapping.keepsPrimaryKey,
-            rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
-            rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
-            let target = context.mapping(named: name), !target.keepsPrimaryKey,
-            target.source == rule.mapping.source
-        else { return nil }
-        let links = rule.isInverse ? relation.links.reversed : relation.links
-        if links.areInRowsOfB || links.aOrder != nil || links.bOrder != nil { return nil }
-        if relation.other != nil || relation.isReflexive { return nil }
-        (self.relation, self.links, self.context) = (relation, links, context)
-        (mapping, self.target) = (rule.mapping, target)
-    }
-
-    /// Whether every link is as expected; if not, the rules find the difference.
-    func isShown() throws -> Bool {
-        let unit = "associated:\(relation.key.title)"
-        try context.progress.once(unit, in: context) {
-            if try isRight() { context.progress.state.done.insert(unit + " is shown") }
-        }
-        return context.progress.state.done.contains(unit + " is shown")
-    }
-
-    private func isRight() throws -> Bool {
-        try context.announce(relation.key.property)
-        let next = try context.associations.table(of: target.position).pairs(byKey: !links.areInRowsOfA)
-        let merge = try PairedLinks(relation, links, of: mapping, in: context)
-        while merge.isRight, let (source, key) = try next() {
-            try merge.add(source, key)
-            try context.advance(relation.key.property, done: 0, total: nil)
-        }
-        merge.end()
-        return merge.isRight
     }
 }

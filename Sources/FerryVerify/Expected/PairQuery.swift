@@ -13,6 +13,7 @@ struct PairQuery {
     let table: String
     /// SQL of all pairs, each with the side of the rule: `a`, `b` and `side`.
     let pairs: String
+    let side: Int
     private let order: String
     private let target: String
 
@@ -57,7 +58,7 @@ struct PairQuery {
             }
         }
         let (a, b) = rule.isInverse ? (related.key, "o.Z_PK") : ("o.Z_PK", related.key)
-        let side = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
+        side = rule.side
         self.pairs = """
             SELECT \(a) AS a, \(b) AS b, \(side) AS side FROM \(related.join) WHERE \(related.condition)
                 AND o.Z_ENT = \(try context.sourceNumber(of: mapping.source))

@@ -1,4 +1,5 @@
 internal import FerryMapping
+internal import FerryModel
 internal import FerryStore
 
 /// The stored relations and how each is compared, found once for all walkers: for each of N entities, a search through
@@ -69,7 +70,7 @@ extension RelationForms.Form {
     fileprivate init(_ relation: StoredRelation, in context: VerificationContext) {
         if let links = CarriedRelation(relation, in: context) {
             self = .carried(links)
-        } else if !context.step.hasPolicies, DirectKeys.suffice(for: relation, in: context),
+        } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
             relation.rules.flatMap(\.relationship.mappings).allSatisfy({
                 context.mapping(named: $0)?.keepsPrimaryKey ?? false
             })
@@ -79,6 +80,18 @@ extension RelationForms.Form {
             self = .paired(links)
         } else {
             self = .other
+        }
+    }
+
+    /// Whether only the rules of their own objects fill the foreign keys of a relation: no rule of the other side, no merged
+    /// objects, and a rule for every object that can have a key.
+    private static func haveOwnRulesOnly(_ relation: StoredRelation, in context: VerificationContext) -> Bool {
+        guard relation.isForeignKey, relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty }) else {
+            return false
+        }
+        return context.mappings(into: context.destinationModel.root(of: relation.key.entity)).allSatisfy { mapping in
+            !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
+                || relation.rules.contains { $0.mapping.position == mapping.position }
         }
     }
 }

@@ -105,7 +105,8 @@ final class RowKeys {
                     carried.append(
                         Carried(
                             keys, of: links, place: place, orderPlace: orderPlace,
-                            find: try LinkMerge.find(keys.target, in: context)))
+                            find: try context.connection.prepare(
+                                CarriedRelation.find(keys.target, "?", in: context))))
                 }
             case .paired(let links, let keys):
                 guard let place = Self.place(of: keys.b, in: table) else { continue }

@@ -10,7 +10,6 @@ extension RowWalk {
 
     func advance() throws {
         actualKey = try actual.step() ? actual.integer(0) : nil
-        if actualKey != nil { try rowCounts?.add(actual) }
     }
 
     func reportAdditionalRows(before key: Int64?) throws {

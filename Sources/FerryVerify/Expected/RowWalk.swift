@@ -38,6 +38,7 @@ final class RowWalk {
     let keys: RowKeys
     /// The links of the new objects of a part.
     private var links: [PairedLinks] = []
+    private var unstored: Set<String> = []
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
@@ -50,7 +51,6 @@ final class RowWalk {
 
     let actual: TableRows
     var actualKey: Int64?
-    let rowCounts: RowCounts?
     private var keptRows: [KeptRows] = []
 
     /// Whether objects with kept keys can be compared range by range, because no object depends on another.
@@ -64,7 +64,7 @@ final class RowWalk {
 
     init(
         _ part: Part, of root: String, finding lookups: (any UniqueObjects)? = nil,
-        from position: VerificationProgress.RowPosition? = nil, counting: RowCounting? = nil,
+        from position: VerificationProgress.RowPosition? = nil,
         in context: VerificationContext
     ) throws {
         self.root = root
@@ -96,12 +96,8 @@ final class RowWalk {
         // Walkers have no lookup file.
         needsAssociation = try made == nil ? context.relationForms.get().mayBeAssociated : []
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
-        rowCounts = counting.map { [table] in
-            RowCounts(of: $0, in: table.name, beside: columns, context)
-        }
         actual = try TableRows(
-            of: table.name, schema: "destination", columns: columns, and: rowCounts?.columns ?? [], range: range,
-            in: context)
+            of: table.name, schema: "destination", columns: columns, range: range, in: context)
         if let position {
             self.position = position
             (done, checked) = (position.done, position.checked)
@@ -117,7 +113,6 @@ final class RowWalk {
     /// longer than comparing some thousand rows.
     func run(in range: KeyRange, _ counts: inout RecountedMappings) throws {
         (done, checked) = (0, 0)
-        rowCounts?.restart()
         keys.restart()
         try actual.move(to: range)
         for rows in keptRows { try rows.move(to: range) }
@@ -136,8 +131,9 @@ final class RowWalk {
             for mapping in newKeyMappings where mapping.position == made.mapping {
                 try compareNew(mapping, of: made.sources, next: &next, &counts)
             }
-            for merge in links { merge.end() }
-            return try reportAdditionalRows(before: nil)
+            try reportAdditionalRows(before: nil)
+            unstored = Set(try links.filter { try !$0.areStored() }.map(\.relation.key.title))
+            return
         }
         // No key follows the last one.
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
@@ -286,11 +282,11 @@ final class RowWalk {
     }
 
     /// Names of relations that must be compared pair by pair.
-    var unshown: Set<String> { keys.unshown.union(links.filter { !$0.isRight }.map(\.relation.key.title)) }
+    var unshown: Set<String> { keys.unshown.union(unstored) }
 
     /// Compares the links of a new object.
     func compareLinks(of source: Int64, to key: Int64) throws {
-        for merge in links { try merge.add(source, key) }
+        for links in links { try links.add(source, key) }
     }
 
     // MARK: Stopping

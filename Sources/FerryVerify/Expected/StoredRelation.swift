@@ -17,6 +17,9 @@ struct StoredRelation: Sendable {
         var isToMany: Bool
         /// Whether the rule mirrors the source's other side, which counts only if the two sides differ.
         var isMirrored = false
+
+        /// The side of its pairs: 0 for `a`, 1 for `b`, 2 if it is mirrored.
+        var side: Int { isMirrored ? 2 : isInverse ? 1 : 0 }
     }
 
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.

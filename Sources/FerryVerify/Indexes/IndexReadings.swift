@@ -5,8 +5,8 @@ internal import FerryStore
 
 /// The parts of checks that read an index, and the results of each reading.
 ///
-/// An index is read once, in its order, for all checks: that its entries are those of its table's rows, that its first
-/// column's keys lead to objects (``StoredKeys``), and that its links are the source's (``LinkMerge``).
+/// An index is read once, in its order, for all checks: that its entries are those of its table's rows, and that its first
+/// column's keys lead to objects (``StoredKeys``).
 struct IndexReadings {
     struct Found {
         var sum = EntrySum()
@@ -25,13 +25,6 @@ struct IndexReadings {
             (sum, misplaced) = (outcome?.sums?.first ?? EntrySum(), outcome?.misplaced ?? 0)
             leads = outcome?.leads ?? false
         }
-    }
-
-    struct OfLinks: Sendable {
-        let index: StoredIndex
-        /// The columns of an entry, in hash order.
-        let hashed: [Int]
-        let keys: Keys?
     }
 
     struct Keys: Sendable {
@@ -68,8 +61,6 @@ struct IndexReadings {
     private let keysOfIndex: [String: Keys]
     /// The sums of the pairs of a one-to-one, by place of its keys.
     private var pairs: [String: [PairSide]] = [:]
-    /// The parts that together read an index with its links, by index name.
-    private let partsOfLinks: [String: [String]]
 
     init(in context: VerificationContext) throws {
         var tables: [String: TableIndexes] = [:]
@@ -86,14 +77,6 @@ struct IndexReadings {
             (indexOfKeys[place], keysOfIndex[index.name]) = (index, known)
         }
         (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
-        var parts: [String: [String]] = [:]
-        for links in try context.relationForms.get().carried {
-            guard context.verification.mode == .full, !context.verification.isAlone,
-                let index = links.index(in: tables)
-            else { continue }
-            parts[index.name] = try links.parts(in: context).map(\.name)
-        }
-        partsOfLinks = parts
         // In the same order in every call: a resumed one finds the sums of earlier parts by their positions.
         for place in alone.keys.inOrder(by: codeUnitOrder) {
             guard let keys = alone[place]?.first else { continue }
@@ -148,15 +131,6 @@ struct IndexReadings {
     /// The keys that the reading of an index checks.
     func keys(of index: StoredIndex) -> Keys? { keysOfIndex[index.name] }
 
-    func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
-
-    func index(of links: CarriedRelation) -> OfLinks? {
-        guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
-            let place = table.compared.firstIndex(where: { $0.name == index.name })
-        else { return nil }
-        return OfLinks(index: index, hashed: table.rows.columns[place], keys: keys(of: index))
-    }
-
     // MARK: Results
 
     /// Whether the rows' sums tell if the keys of a one-to-one lead back.
@@ -188,19 +162,6 @@ struct IndexReadings {
         return try rows.sums(in: keys.table, where: nil, key: key, context).sums[sum]
     }
 
-    /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
-    func found(of index: StoredIndex, in context: VerificationContext) -> Found {
-        let outcomes = context.progress.state.outcomes
-        guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
-        var found = Found()
-        for part in parts.map({ Found(outcomes[$0]) }) {
-            found.sum.add(part.sum)
-            found.misplaced += part.misplaced
-            found.leads = found.leads && part.leads
-        }
-        return found
-    }
-
     /// The sum of the entries that the table's rows require.
     func expected(of index: StoredIndex, in context: VerificationContext) throws -> EntrySum {
         guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
@@ -228,7 +189,7 @@ struct IndexReadings {
                 tally.rows - 1 == range.upperBound - range.lowerBound
             else { return false }
         }
-        let found = found(of: index, in: context)
+        let found = Found(context.progress.state.outcomes[index.partName])
         return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, in: context)
     }
 

@@ -137,32 +137,16 @@ struct IndexedRows: Sendable {
         in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
         _ context: VerificationContext
     ) throws -> (sums: [EntrySum], counts: [Int64]) {
-        let (columns, sums) = reading(beside: [], counting: counted, key: key)
+        let first = selected.count
+        // As the condition of a CASE, a test for NULL does not read the value; as a result column it does.
+        let columns = selected + counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
+        let sums = RowSums(entries, counting: first..<columns.count, key: key)
         let tail =
             "FROM destination.\(Connection.quoted(table)) NOT INDEXED" + (condition.map { " WHERE \($0)" } ?? "")
         try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
             try context.announce(table, done: sums.rows)
         }
         return sums.found
-    }
-
-    /// The columns that a query needs for the sums after columns of its own, and the sums.
-    func reading(
-        beside own: [String], counting counted: [String], key: KeyedHash.Key
-    ) -> (columns: [String], sums: RowSums) {
-        var columns: [String] = []
-        let places = selected.map { sql in
-            if let place = own.firstIndex(of: sql) { return place }
-            columns.append(sql)
-            return own.count + columns.count - 1
-        }
-        let first = own.count + columns.count
-        // As the condition of a CASE, a test for NULL does not read the value; as a result column it does.
-        columns += counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
-        let entries = entries.map {
-            RowSums.Columns(filter: $0.filter.map { places[$0] }, columns: $0.columns.map { places[$0] })
-        }
-        return (columns, RowSums(entries, counting: first..<first + counted.count, key: key))
     }
 }
 
@@ -231,5 +215,21 @@ struct EntrySum: Equatable, Sendable, Codable {
     mutating func add(_ other: EntrySum) {
         sum &+= other.sum
         count += other.count
+    }
+
+    mutating func add(_ first: Int64, _ second: Int64, key: KeyedHash.Key) {
+        sum &+= RowSums.hash(of: first, second, key: key)
+        count += 1
+    }
+
+    /// The sum of the rows of a query, whose columns are the first ones; `tail` is the query from FROM on.
+    init(
+        of columns: [String], _ tail: String, about subject: String, in context: VerificationContext
+    ) throws {
+        let sums = RowSums([.init(columns: Array(columns.indices))], key: context.progress.hashKey())
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
+            try context.announce(subject)
+        }
+        self = sums.found.sums[0]
     }
 }

@@ -6,58 +6,31 @@ internal import FerryStore
 /// Counts of one destination table's rows for several checks, in one reading: rows of each entity, NULLs in mandatory
 /// attributes, foreign keys with wrong companion columns.
 struct TableTally: Sendable {
-    fileprivate enum Item: Hashable, Sendable {
+    private enum Item: Hashable, Sendable {
         case entity(String)
         case empty(PropertyKey)
         case companions(PropertyKey)
     }
 
-    /// An item with the rows that it counts.
-    struct Counted: Sendable {
-        fileprivate let item: Item
-        /// As an SQL condition, and as what a reader of rows looks at.
-        let condition: String
-        let rows: Rows
-
-        enum Rows: Sendable {
-            /// Rows with this `Z_ENT`.
-            case entity(Int64)
-            /// Those with NULL in a column.
-            case empty(Int64, column: String)
-            case companions(Companions)
-        }
-
-        /// A foreign key with its companion columns: rows in which they do not agree.
-        struct Companions: Sendable {
-            let column: String
-            let entityColumn: String?
-            let orderColumn: String?
-            /// The numbers of `Z_ENT` of the objects that have the key.
-            let holders: [Int64]
-            /// The number that the entity column must hold; nil if only the object at the key can tell.
-            let other: Int64?
-        }
-    }
+    /// An item with the SQL condition of the rows that it counts.
+    private typealias Counted = (item: Item, condition: String)
 
     private var counts: [Item: Int64] = [:]
     private(set) var rows: Int64 = 0
     /// Whether no statement could write the table: its rows are those of the source, and only their number is known.
     private var isKept = false
 
-    /// Limits of a query's columns, together below SQLite's 2,000.
+    /// Limits a query's columns, far below SQLite's 2,000.
     private static let mostColumns = 200
-    private static let mostRowColumns = 1_000
 
     // MARK: Parts
 
-    /// Parts that count the rows of all tables, except tables whose rows are compared and counted in one reading.
+    /// Parts that count the rows of all tables that a statement could write.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.destinationTables.filter {
-            try !KeptTables.hold($0.name, in: context) && !isCountedWithRows($0, in: context)
-        }.flatMap { table in
+        try context.destinationTables.filter { !KeptTables.hold($0.name, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
-            let indexed = try Self.parts(forIndexesOf: table.name, in: context).map { _ in
-                try Self.indexed(table.name, in: context)
+            let indexed = try Self.parts(forIndexesOf: table.name, in: context).flatMap { _ in
+                try context.indexReadings.get().indexes(of: table.name)?.rows
             }
             let key = context.progress.hashKey()
             return try ranges(of: table, in: context).map { name, range in
@@ -72,30 +45,6 @@ struct TableTally: Sendable {
                 }
             }
         }
-    }
-
-    /// The counts to be made when a table's rows are compared; nil if they need a reading of their own.
-    static func counting(ofRowsOf table: EntityTable, in context: VerificationContext) throws -> RowCounting? {
-        guard try isCountedWithRows(table, in: context) else { return nil }
-        return RowCounting(
-            items: try items(of: table, in: context), indexed: try indexed(table.name, in: context),
-            key: context.progress.hashKey())
-    }
-
-    private static func indexed(_ table: String, in context: VerificationContext) throws -> IndexedRows {
-        try context.indexReadings.get().indexes(of: table)?.rows ?? IndexedRows([])
-    }
-
-    /// Whether the row comparison reads all rows, range by range.
-    private static func isCountedWithRows(_ table: EntityTable, in context: VerificationContext) throws -> Bool {
-        let verification = context.verification
-        guard verification.mode == .full, !verification.isAlone, context.newKeyMappings(into: table.root).isEmpty,
-            RowWalk.isDivisible(table.root, in: context)
-        else { return false }
-        // No range includes the lowest of all keys.
-        let lowest = try KeyRange.keys(of: "destination.\(table.name)", on: context.connection).lowest
-        return try lowest > .min && table.columns.count <= mostRowColumns
-            && items(of: table, in: context).count <= mostColumns
     }
 
     /// The parts that read a table for its counts and its indexes; nil if the indexes need parts of their own.
@@ -130,8 +79,7 @@ struct TableTally: Sendable {
     private static func ranges(
         of table: EntityTable, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {
-        if try isCountedWithRows(table, in: context) { return try RowsCheck.ranges(of: table, in: context) }
-        return try KeyRange.parts(
+        try KeyRange.parts(
             "tally:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, on: context.connection
         )
     }
@@ -166,12 +114,9 @@ struct TableTally: Sendable {
         var items: [Counted] = []
         for entity in model.family(of: table.root) {
             let number = try context.destinationNumber(of: entity)
-            items.append(Counted(item: .entity(entity), condition: "Z_ENT = \(number)", rows: .entity(number)))
+            items.append((.entity(entity), "Z_ENT = \(number)"))
             for (attribute, column) in mandatory(of: entity, in: context) {
-                items.append(
-                    Counted(
-                        item: .empty(PropertyKey(entity, attribute)),
-                        condition: "Z_ENT = \(number) AND \(column) IS NULL", rows: .empty(number, column: column)))
+                items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
             }
         }
         for key in context.foreignKeys[table.name] ?? [] {
@@ -188,16 +133,13 @@ struct TableTally: Sendable {
             if let orderColumn { wrong.append("typeof(\(orderColumn)) <> 'integer'") }
             let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
             items.append(
-                Counted(
-                    item: .companions(key),
-                    condition: """
-                        CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
-                        ELSE \(wrong.joined(separator: " OR ")) END
-                        """,
-                    rows: .companions(
-                        Counted.Companions(
-                            column: column, entityColumn: entityColumn, orderColumn: orderColumn,
-                            holders: context.destination.numbers(ofFamily: key.entity), other: other))))
+                (
+                    .companions(key),
+                    """
+                    CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
+                    ELSE \(wrong.joined(separator: " OR ")) END
+                    """
+                ))
         }
         return items
     }

@@ -1,21 +1,9 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
-
-/// The pairs that the rules of one stored relation yield, gathered object by object.
-protocol ExpectedRelation: AnyObject {
-    var relation: StoredRelation { get }
-    var context: VerificationContext { get }
-    /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
-    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws
-    /// Adds all pairs of a mapping's only rule at once; false if only its objects yield them.
-    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool
-    func compare() throws
-    /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
-    func inOrder(of side: RelationSide) -> String
-}
 
 enum RelationSide { case a, b }
 
@@ -24,17 +12,15 @@ final class RelationRule {
     let finding: RelatedObjects.Rule
     let isToMany: Bool
     let isInverse: Bool
-    let isMirrored: Bool
+    let side: Int
 
     init(_ stored: StoredRelation.Rule, finding: RelatedObjects.Rule) {
         self.finding = finding
-        (isToMany, isInverse, isMirrored) = (stored.isToMany, stored.isInverse, stored.isMirrored)
+        (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
     }
 }
 
-extension ExpectedRelation {
-    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool { false }
-
+extension RelationPairs {
     /// Checks the positions of an ordered relationship.
     ///
     /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
@@ -88,7 +74,7 @@ extension ExpectedRelation {
     }
 
     /// SQL of the source's positions, if the relationship and the keys of both sides are carried over.
-    private func carriedOrder(of side: RelationSide) -> String? {
+    fileprivate func carriedOrder(of side: RelationSide) -> String? {
         guard let rule = relation.rules.first, relation.rules.allSatisfy({ isCarried($0) }),
             let storage = context.source.storage(
                 of: rule.relationship.sourceRelationship ?? rule.relationship.name, in: rule.mapping.source)
@@ -106,62 +92,85 @@ extension ExpectedRelation {
     }
 }
 
-/// The pairs that the rules of one relation yield, in a table of the lookup file, in the order of insertion.
-final class RelationPairs: ExpectedRelation {
+/// The pairs that the rules of one stored relation yield: their sums, which show that the stored pairs are the same, and
+/// a search for the first place where they are not.
+///
+/// Each side's pairs are summed up, whatever their order. A stored key has one row, so that equal sums also show that no
+/// object has two candidates. Only where the sums differ, or where the order of the pairs counts, are the pairs written
+/// into a table of the lookup file, in the order in which the objects yield them.
+final class RelationPairs {
     let relation: StoredRelation
     let context: VerificationContext
-
-    // The rowid counts the pairs; `side` is 1 if the rule belongs to `b`, and 2 if it is a mirrored rule.
-    private let table: String
     private let number: Int
-    private let rows: IntegerRows
-    /// Queries of mappings whose pairs are not in the table yet: sums may show that they need not be written.
-    private var pending: [(mapping: Int, query: PairQuery)] = []
+    // The rowid counts the pairs, each with the side of its rule.
+    private let table: String
+    private var rows: IntegerRows?
+    private let key: KeyedHash.Key
+    /// The sums of the pairs so far, by the side of their rules.
+    private var sums: [EntrySum]
+    /// Queries of pairs that are not in the table.
+    private var queries: [PairQuery] = []
+    /// Whether the objects with the foreign key are ordered by their own keys among those of a related object.
+    private let areInKeyOrder: Bool
 
-    init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
-        self.relation = relation
-        self.context = context
-        self.number = number
+    init(
+        _ relation: StoredRelation, number: Int, inKeyOrder: Bool = false, in context: VerificationContext
+    ) throws {
+        (self.relation, self.number, self.context) = (relation, number, context)
+        areInKeyOrder = relation.links.areInRowsOfA && (inKeyOrder || relation.rules.contains { $0.side == 0 })
         table = "lookups.pairs_\(number)"
-        try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
-        rows = try IntegerRows(into: table, width: 3, on: context.connection)
-        context.pairs.append(rows)
+        key = context.progress.hashKey()
+        sums = context.progress.state.pairs[relation.key.title] ?? Array(repeating: EntrySum(), count: 3)
+        if ordersByPairs { try write() }
     }
 
+    /// To be called before the lookup file is committed for a later call.
+    func flush() throws {
+        try rows?.flush()
+        context.progress.state.pairs[relation.key.title] = sums
+    }
+
+    /// Whether pairs are written, and not only summed up.
+    var isWritten: Bool { rows != nil }
+
+    /// From now on writes the pairs, all of which must be added again.
+    func write() throws {
+        try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
+        rows = try IntegerRows(into: table, width: 3, on: context.connection)
+        queries = []
+    }
+
+    // MARK: Adding
+
+    /// Adds all pairs of a mapping's only rule at once; false if only its objects yield them.
     func addAll(of mapping: ResolvedEntityMapping) throws -> Bool {
         let rules = relation.rules.filter { $0.mapping.position == mapping.position }
         // The pairs of several rules would have another order.
-        guard rules.count == 1, let query = try PairQuery(rules[0], into: table, in: context) else { return false }
-        pending.append((mapping.position, query))
-        // An earlier call has written some of them, or their positions are compared, too.
-        let isBegun = try parts(of: query, mapping.position).contains { context.progress.state.done.contains($0.name) }
-        if isBegun || relation.links.aOrder != nil || relation.links.bOrder != nil { try writePending() }
+        guard rules.count == 1 else { return false }
+        if rows == nil, let links = AssociatedLinks(relation, in: context) {
+            let unit = "associated \(relation.key.title)"
+            try context.progress.once(unit, in: context) { sums[rules[0].side].add(try links.sum()) }
+            return true
+        }
+        guard let query = try PairQuery(rules[0], into: table, in: context) else { return false }
+        guard let rows else {
+            queries.append(query)
+            return true
+        }
+        try rows.flush()
+        let parts = try KeyRange.parts(
+            "pairs \(number) of \(mapping.position)", of: query.table, on: context.connection)
+        for (name, range) in parts {
+            try context.announce(relation.key.property)
+            try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
+        }
         return true
     }
 
-    private func parts(of query: PairQuery, _ mapping: Int) throws -> [(name: String, range: KeyRange)] {
-        try KeyRange.parts("pairs \(number) of \(mapping)", of: query.table, on: context.connection)
-    }
-
-    /// Writes the pairs of the queries so far, in the order of their mappings.
-    private func writePending() throws {
-        guard !pending.isEmpty else { return }
-        try rows.flush()
-        for (mapping, query) in pending {
-            for (name, range) in try parts(of: query, mapping) {
-                try context.announce(relation.key.property)
-                try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
-            }
-        }
-        pending = []
-    }
-
+    /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
     func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        try writePending()
         guard rule.isToMany else {
-            if let other = try related.firstCandidate(rule.finding, in: scope) {
-                try record(key, other, rule)
-            }
+            if let other = try related.firstCandidate(rule.finding, in: scope) { try record(key, other, rule) }
             return
         }
         try related.eachCandidate(rule.finding, in: scope) { other, _ in try record(key, other, rule) }
@@ -169,15 +178,45 @@ final class RelationPairs: ExpectedRelation {
 
     private func record(_ own: Int64, _ other: Int64, _ rule: RelationRule) throws {
         let (a, b) = rule.isInverse ? (other, own) : (own, other)
-        try rows.add(a, b, rule.isMirrored ? 2 : rule.isInverse ? 1 : 0)
+        if let rows { return try rows.add(a, b, Int64(rule.side)) }
+        sums[rule.side].add(a, b, key: key)
     }
 
+    // MARK: Sums
+
+    /// Whether the sums show that the pairs which the rules yield are those that are stored.
+    func areStored() throws -> Bool {
+        var sides = sums
+        for query in queries { sides[query.side].add(try sum("a", "b", in: "(\(query.pairs))")) }
+        if let rows {
+            try rows.flush()
+            sides = try sides.indices.map { try sum("a", "b", in: "\(table) WHERE side = \($0)") }
+        }
+        let links = relation.links
+        let stored = try stored(links.a, links.b, in: links.table)
+        if let other = relation.other?.links {
+            guard try self.stored(other.b, other.a, in: other.table) == stored else { return false }
+        }
+        let own = sides[0...1].filter { $0.count > 0 }
+        // Between keys of one side a mirrored rule adds nothing; between those of both sides it relates free objects.
+        let mirrored = [sides[2]].filter { $0.count > 0 && (relation.other != nil || !isKeyed) }
+        if own.isEmpty && (isKeyed || mirrored.isEmpty) { return mirrored.isEmpty && stored.count == 0 }
+        return (own + mirrored).allSatisfy { $0 == stored }
+    }
+
+    private func stored(_ a: String, _ b: String, in table: String) throws -> EntrySum {
+        try sum(a, b, in: "destination.\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL")
+    }
+
+    private func sum(_ a: String, _ b: String, in rows: String) throws -> EntrySum {
+        try EntrySum(of: [a, b], "FROM \(rows)", about: relation.key.property, in: context)
+    }
+
+    // MARK: The search
+
+    /// Compares the written pairs with the stored ones, in the order of their keys.
     func compare() throws {
-        try rows.flush()
-        let proof = PairProof(
-            relation: relation, table: table, queries: pending.map(\.query), context: context)
-        if try proof.holds() { return }
-        try writePending()
+        try rows?.flush()
         let links = relation.links
         guard isKeyed else {
             // A pair of a relationship that is its own inverse has a row for one direction or for both, as in the source.
@@ -274,13 +313,16 @@ final class RelationPairs: ExpectedRelation {
 
     private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
-    /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first, and in a join table
-    /// those of the side whose relationship is first by name.
+    /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
     ///
-    /// Where rules of the objects with the foreign key take part, their own keys give the order, as in ``DirectKeys``.
-    func inOrder(of side: RelationSide) -> String {
-        if isKeyed, side == .b, relation.rules.contains(where: { !$0.isInverse && !$0.isMirrored }) {
-            return "SELECT DISTINCT b AS owner, a AS member, a AS place FROM \(table)"
+    /// Where rules of the objects with the foreign key take part, these objects' own keys give the order. Else each pair
+    /// counts once, in the order of insertion; pairs of the side's own rules come first, and in a join table those of the
+    /// side whose relationship is first by name.
+    fileprivate func inOrder(of side: RelationSide) -> String {
+        let links = relation.links
+        if side == .b, areInKeyOrder {
+            return "SELECT \(links.b) AS owner, Z_PK AS member, Z_PK AS place FROM destination.\(links.table) "
+                + "WHERE \(links.b) IS NOT NULL"
         }
         let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
         let first = isKeyed ? own : relation.isFirstByName ? 0 : 1
@@ -289,6 +331,15 @@ final class RelationPairs: ExpectedRelation {
                 min((side <> \(first)) * 1152921504606846976 + rowid) AS place
             FROM \(table) GROUP BY \(group), \(other)
             """
+    }
+
+    /// Whether positions follow from the order in which the pairs are added.
+    private var ordersByPairs: Bool {
+        if relation.other != nil || relation.isReflexive { return false }
+        let sides: [(RelationSide, String?)] = [(.a, relation.links.bOrder), (.b, relation.links.aOrder)]
+        return sides.contains { side, order in
+            order != nil && carriedOrder(of: side) == nil && !(side == .b && areInKeyOrder)
+        }
     }
 
     // MARK: Comparing
@@ -337,61 +388,5 @@ final class RelationPairs: ExpectedRelation {
 
     private static func next(_ statement: Statement) throws -> (Int64, Int64)? {
         try statement.step() ? (statement.integer(0), statement.integer(1)) : nil
-    }
-}
-
-/// The foreign keys of a relation that only the rules of their own objects fill: compared without gathering.
-final class DirectKeys: ExpectedRelation {
-    let relation: StoredRelation
-    let context: VerificationContext
-    private let table: String
-    private let column: String
-    private let find: Statement
-    /// The key of the foreign keys read in ``VerificationProgress/State/met``; the destination may have no others.
-    private let name: String
-
-    /// Whether a relation can be compared by foreign key: no rule of the other side, no merged objects, and a rule for
-    /// every object that can have a key.
-    static func suffice(for relation: StoredRelation, in context: VerificationContext) -> Bool {
-        guard relation.isForeignKey,
-            relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
-        else { return false }
-        return context.mappings(into: context.destinationModel.root(of: relation.key.entity)).allSatisfy { mapping in
-            !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
-                || relation.rules.contains { $0.mapping.position == mapping.position }
-        }
-    }
-
-    init(_ relation: StoredRelation, in context: VerificationContext) throws {
-        (self.relation, self.context) = (relation, context)
-        (table, column, name) = (relation.links.table, relation.links.b, relation.key.title)
-        find = try context.connection.prepare("SELECT \(column) FROM destination.\(table) WHERE Z_PK = ?")
-    }
-
-    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        let expected = try related.firstCandidate(rule.finding, in: scope)
-        try find.bind(key, at: 1)
-        defer { find.reset() }
-        let exists = try find.step()
-        let actual = exists && !find.isNull(0) ? find.integer(0) : nil
-        if actual != nil { context.progress.state.met[name, default: 0] += 1 }
-        guard actual != expected else { return }
-        if try context.keptDamage.holds(relation.key, holder: key, value: actual) { return }
-        report(example: "\(table) Z_PK \(key) \(column)")
-    }
-
-    func compare() throws {
-        let stored = try context.connection.integer("SELECT count(\(column)) FROM destination.\(table)") ?? 0
-        // Other rows with a key are not made by any mapping, and the rows check reports them.
-        report(count: stored - context.progress.state.met[name, default: 0], example: "\(table) \(column)")
-    }
-
-    /// The members are ordered by their keys, in which order the objects were made.
-    func inOrder(of side: RelationSide) -> String {
-        "SELECT \(column) AS owner, Z_PK AS member, Z_PK AS place FROM destination.\(table) WHERE \(column) IS NOT NULL"
-    }
-
-    private func report(count: Int64 = 1, example: String) {
-        context.report(RelationshipsCheck.self, entity: relation.key.entity, count: count, example: example)
     }
 }
