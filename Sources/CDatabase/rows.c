@@ -1,38 +1,13 @@
 #include "rows.h"
 #include "hash.h"
 
-/// Checks whether a number is valid.
-///
-/// Returns `SQLITE_ROW`, or the error of the targets' statement.
-static int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets *targets) {
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL) {
-        targets->lost += targets->are_all;
-        return SQLITE_ROW;
-    }
-    int64_t number = sqlite3_value_int64(value);
-    if (targets->are_range) {
-        if (type != SQLITE_INTEGER || number < targets->lowest || number > targets->highest) targets->lost++;
-        return SQLITE_ROW;
-    }
-    while (type == SQLITE_INTEGER && !targets->is_at_end && (!targets->is_begun || targets->number < number)) {
-        int code = sqlite3_step(targets->numbers);
-        targets->is_begun = 1;
-        if (code == SQLITE_DONE) targets->is_at_end = 1;
-        else if (code != SQLITE_ROW) return code;
-        else targets->number = sqlite3_column_int64(targets->numbers, 0);
-    }
-    if (type != SQLITE_INTEGER || targets->is_at_end || targets->number != number) targets->lost++;
-    return SQLITE_ROW;
-}
-
 /// Fetches the columns of a current row.
 static void ferry_sqlite3_fetch_row(sqlite3_stmt *row, ferry_reading *reading) {
     for (long index = 0; index < reading->column_count; index++)
         reading->values[reading->columns[index]] = sqlite3_column_value(row, reading->columns[index]);
 }
 
-/// Counts a fetched row: in sums and conditions, and checks its order and its target.
+/// Counts a fetched row: in sums and conditions, and checks its order.
 ///
 /// Returns `SQLITE_ROW`, or an error code.
 static int ferry_sqlite3_count_row(ferry_reading *reading) {
@@ -55,20 +30,16 @@ static int ferry_sqlite3_count_row(ferry_reading *reading) {
         if (fault != FERRY_IN_ORDER) sequence->faults++;
     }
     reading->rows++;
-    int has_targets = reading->targets.numbers || reading->targets.are_range;
-    return has_targets ? ferry_sqlite3_find_target(values[0], &reading->targets) : SQLITE_ROW;
-}
-
-int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *reading) {
-    ferry_sqlite3_fetch_row(row, reading);
-    return ferry_sqlite3_count_row(reading);
+    return SQLITE_ROW;
 }
 
 int ferry_sqlite3_read_rows(sqlite3_stmt *row, long most, ferry_reading *reading) {
     int code = SQLITE_ROW;
     for (long index = 0; index < most && code == SQLITE_ROW; index++) {
         code = sqlite3_step(row);
-        if (code == SQLITE_ROW) code = ferry_sqlite3_read_row(row, reading);
+        if (code != SQLITE_ROW) break;
+        ferry_sqlite3_fetch_row(row, reading);
+        code = ferry_sqlite3_count_row(reading);
     }
     return code;
 }

@@ -14,13 +14,6 @@ package final class RowSums {
         package init(filter: Int? = nil, columns: [Int]) { (self.filter, self.columns) = (filter, columns) }
     }
 
-    /// The valid values of the first column, besides NULL.
-    package enum Targets {
-        /// The first column of another statement's rows; both are in ascending order.
-        case rows(Statement)
-        case range(ClosedRange<Int64>)
-    }
-
     private let columns: UnsafeMutableBufferPointer<Int>
     private let sums: UnsafeMutableBufferPointer<ferry_sum>
     private let counted: UnsafeMutableBufferPointer<Int64>
@@ -28,19 +21,15 @@ package final class RowSums {
     private let cells: UnsafeMutableBufferPointer<ferry_cell>
     private let inputs: UnsafeMutableBufferPointer<Int32>
     private let values: UnsafeMutableBufferPointer<OpaquePointer?>
-    private let targets: Targets?
     /// On the heap, so that C code gets a pointer without an exclusivity check for each row.
     private let reading: UnsafeMutablePointer<ferry_reading>
 
     /// The columns of `counted` are 1 in rows that meet a condition, else 0.
     ///
-    /// `order` is that of the first columns; without `targets` the first column may have any value, and without
-    /// `areAll` also NULL.
+    /// `order` is that of the first columns.
     package init(
-        _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Targets? = nil,
-        areAll: Bool = false, key: KeyedHash.Key
+        _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, key: KeyedHash.Key
     ) {
-        self.targets = targets
         columns = Self.buffer(of: sets.flatMap(\.columns))
         self.counted = Self.buffer(of: counted.map { _ in 0 })
         orders = Self.buffer(of: order?.orders ?? [])
@@ -56,7 +45,7 @@ package final class RowSums {
             cells: cells.baseAddress, orders: orders.baseAddress, count: orders.count, keys: order?.keyCount ?? 0,
             is_unique: order?.isUnique == true ? 1 : 0, is_first: 1, faults: 0)
         var used = Set(sets.flatMap { $0.columns + ($0.filter.map { [$0] } ?? []) }).union(counted)
-        used.formUnion(0..<(targets == nil ? orders.count : max(1, orders.count)))
+        used.formUnion(0..<orders.count)
         inputs = Self.buffer(of: used.sorted().map { Int32($0) })
         values = Self.buffer(of: [OpaquePointer?](repeating: nil, count: (used.max() ?? -1) + 1))
         reading = .allocate(capacity: 1)
@@ -64,9 +53,8 @@ package final class RowSums {
             to: ferry_reading(
                 sums: sums.baseAddress, sum_count: sums.count, first_counted: counted.lowerBound,
                 counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
-                sequence: sequence,
-                targets: Self.targets(targets, areAll: areAll),
-                columns: inputs.baseAddress, column_count: inputs.count, values: values.baseAddress, rows: 0, look: nil,
+                sequence: sequence, columns: inputs.baseAddress, column_count: inputs.count, values: values.baseAddress,
+                rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
     }
 
@@ -74,18 +62,6 @@ package final class RowSums {
         let buffer = UnsafeMutableBufferPointer<Element>.allocate(capacity: elements.count)
         _ = buffer.initialize(from: elements)
         return buffer
-    }
-
-    private static func targets(_ targets: Targets?, areAll: Bool) -> ferry_targets {
-        var found = ferry_targets()
-        found.are_all = areAll ? 1 : 0
-        switch targets {
-        case .rows(let statement): found.numbers = statement.handle
-        case .range(let range):
-            (found.are_range, found.lowest, found.highest) = (1, range.lowerBound, range.upperBound)
-        case nil: break
-        }
-        return found
     }
 
     deinit {
@@ -139,20 +115,6 @@ package final class RowSums {
         }
     }
 
-    /// Adds the current row of a statement.
-    ///
-    /// - Throws: ``DatabaseError``, also without memory for the row.
-    package func add(rowOf statement: Statement) throws(DatabaseError) {
-        _ = try statement.stepped(ferry_sqlite3_read_row(statement.handle, reading))
-    }
-
-    /// Forgets the rows added so far.
-    package func restart() {
-        for place in sums.indices { (sums[place].sum, sums[place].count) = (0, 0) }
-        for place in counted.indices { counted[place] = 0 }
-        (reading.pointee.rows, reading.pointee.sequence.is_first, reading.pointee.sequence.faults) = (0, 1, 0)
-    }
-
     /// The number of rows.
     package var rows: Int64 { reading.pointee.rows }
 
@@ -170,6 +132,4 @@ package final class RowSums {
     /// The number of rows out of order, or with the keys of the row before.
     package var misplaced: Int64 { reading.pointee.sequence.faults }
 
-    /// The number of rows whose first column is not a valid value of the targets.
-    package var lost: Int64 { reading.pointee.targets.lost }
 }

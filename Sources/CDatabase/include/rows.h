@@ -23,21 +23,6 @@ typedef struct {
     int64_t faults;
 } ferry_sequence;
 
-/// The valid numbers of the first column: those of another statement in ascending order, or all of a range.
-typedef struct {
-    /// NULL with a range, or without targets.
-    sqlite3_stmt *numbers;
-    /// Whether `lowest` through `highest` are valid.
-    int32_t are_range;
-    int64_t lowest, highest;
-    int32_t is_begun, is_at_end;
-    int64_t number;
-    /// Whether NULL is a wrong value, as in a join table.
-    int32_t are_all;
-    /// The rows with other values.
-    int64_t lost;
-} ferry_targets;
-
 /// All counts over the rows of a statement.
 typedef struct {
     ferry_sum *sums;
@@ -48,7 +33,6 @@ typedef struct {
     long count_count;
     uint64_t low, high;
     ferry_sequence sequence;
-    ferry_targets targets;
     /// All used columns, and their values in the current row, by column: a fetch costs more than a use.
     const int32_t *columns;
     long column_count;
@@ -59,9 +43,6 @@ typedef struct {
     void *looker;
     int64_t rows_between_looks;
 } ferry_reading;
-
-/// Counts a current row.
-int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *reading);
 
 /// Steps through at most `most` rows, and counts each.
 ///

@@ -44,12 +44,16 @@ struct IndexesCheck: Check {
                 }
             }
             for (place, index) in indexes.compared.enumerated() {
-                let keys = readings.keys(of: index)
                 parts.append(
                     CheckPart(name: index.partName, subject: index.name) { context, outcome in
-                        let found = try read(index, rows.columns[place], keys, key: key, in: context)
-                        (outcome.sums, outcome.misplaced) = ([found.sum], found.misplaced)
-                        if keys != nil { outcome.leads = found.leads }
+                        let sums = RowSums([.init(columns: rows.columns[place])], order: index.order, key: key)
+                        try sums.add(
+                            index.selected, index.entries, on: context.connection,
+                            lookingEvery: VerificationContext.rowsPerAnnouncement
+                        ) {
+                            try context.announce(index.name, done: sums.rows)
+                        }
+                        (outcome.sums, outcome.misplaced) = (sums.found.sums, sums.misplaced)
                     })
             }
             return parts
@@ -72,10 +76,11 @@ struct IndexesCheck: Check {
             }
             for index in indexes.compared {
                 let expected = try readings.expected(of: index, in: context)
-                let found = IndexReadings.Found(outcomes[index.partName])
-                let missing = abs(expected.count - found.sum.count)
-                let wrong = missing > 0 ? missing : found.sum == expected ? 0 : 1
-                report(index.name, of: table, count: found.misplaced + wrong, in: context)
+                let outcome = outcomes[index.partName]
+                let found = outcome?.sums?.first ?? EntrySum()
+                let missing = abs(expected.count - found.count)
+                let wrong = missing > 0 ? missing : found == expected ? 0 : 1
+                report(index.name, of: table, count: (outcome?.misplaced ?? 0) + wrong, in: context)
             }
         }
     }
@@ -86,21 +91,5 @@ struct IndexesCheck: Check {
     private func report(_ index: String, of table: String, count: Int64, in context: VerificationContext) {
         let root = context.destination.tables.values.first { $0.name == table }?.root
         context.report(IndexesCheck.self, entity: root, count: count, example: "index \(index)")
-    }
-
-    private func read(
-        _ index: StoredIndex, _ columns: [Int], _ keys: IndexReadings.Keys?, key: KeyedHash.Key,
-        in context: VerificationContext
-    ) throws -> IndexReadings.Found {
-        let targets = try keys?.targets(above: .min, on: context.connection)
-        let sums = RowSums(
-            [.init(columns: columns)], order: index.order, targets: targets, areAll: keys?.areAll ?? false, key: key)
-        try sums.add(
-            index.selected, index.entries, on: context.connection,
-            lookingEvery: VerificationContext.rowsPerAnnouncement
-        ) {
-            try context.announce(index.name, done: sums.rows)
-        }
-        return IndexReadings.Found(sums)
     }
 }

@@ -10,21 +10,16 @@ struct ReferencesCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Checks each key column, unless ``IndexReadings`` checks its keys: in an index that holds them in order, or by the
-    /// sums of a one-to-one's pairs.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let readings = try context.indexReadings.get()
-        let key = context.progress.hashKey()
         let leading = try StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
-                if let sum = try readings.sumOfKept(keys, key: key, in: context) { return outcome.sums = [sum] }
                 outcome.leads = try keys.faults.allSatisfy {
                     try context.connection.value("SELECT 1 \($0) LIMIT 1") == nil
                 }
             }
         }
         return try leading
-            + Self.keys(in: context).filter { readings.index(of: $0) == nil && !readings.haveSums($0) }.map { keys in
+            + Self.keys(in: context).map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
                     if Self.followsFromInverse(keys, in: context) {
@@ -43,24 +38,22 @@ struct ReferencesCheck: Check {
     /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let tallies = try TableTally.all(in: context)
-        let readings = try context.indexReadings.get()
         for keys in try Self.keys(in: context) {
-            let isShown =
-                try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, in: context) }
-                ?? isShown(keys, in: context)
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
-            if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
+            if isShown(keys, in: context),
+                !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true
+            {
+                continue
+            }
             _ = try report(keys, in: context)
         }
     }
 
     /// Whether a part showed the keys, and that on which it relies did, too.
-    private func isShown(_ keys: StoredKeys, in context: VerificationContext) throws -> Bool {
+    private func isShown(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
         let outcomes = context.progress.state.outcomes
-        let readings = try context.indexReadings.get()
-        if let isShown = try readings.leadBack(keys.table, keys.column, in: context) { return isShown }
         guard outcomes[Self.name(of: keys)]?.isShown == true else { return false }
         guard let inverse = keys.inverse, Self.followsFromInverse(keys, in: context) else { return true }
         return outcomes[Self.partName(inverse.relationship, inverse.column)]?.leads == true
@@ -86,11 +79,8 @@ struct ReferencesCheck: Check {
     static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }
 
     /// Whether each key of a side of a one-to-one was shown to lead to an object whose key leads back.
-    static func haveShown(
-        _ relationship: PropertyKey, _ table: String, _ column: String, in context: VerificationContext
-    ) throws -> Bool {
-        try context.indexReadings.get().leadBack(table, column, in: context)
-            ?? (context.progress.state.outcomes[partName(relationship, column)]?.leads == true)
+    static func haveShown(_ relationship: PropertyKey, _ column: String, in context: VerificationContext) -> Bool {
+        context.progress.state.outcomes[partName(relationship, column)]?.leads == true
     }
 
     private static func partName(_ relationship: PropertyKey, _ column: String) -> String {

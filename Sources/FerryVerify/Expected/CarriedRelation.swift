@@ -191,7 +191,7 @@ struct CarriedRelation: Sendable {
         if areKept(in: context) { return true }
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA {
-            return try relation.haveSidesAgreed(in: context)
+            return relation.haveSidesAgreed(in: context)
                 && !outcomes.values.contains { $0.unshown?.contains(name) == true }
         }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }

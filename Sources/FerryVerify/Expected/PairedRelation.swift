@@ -80,7 +80,7 @@ struct PairedRelation: Sendable {
         let outcomes = context.progress.state.outcomes
         let name = relation.key.title
         let root = context.destinationModel.root(of: made.destination)
-        guard try relation.haveSidesAgreed(in: context),
+        guard relation.haveSidesAgreed(in: context),
             !outcomes.values.contains(where: { $0.unshown?.contains(name) == true })
         else { return false }
         if made.keepsPrimaryKey, context.newKeyMappings(into: root).isEmpty {

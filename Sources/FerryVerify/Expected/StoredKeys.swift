@@ -24,8 +24,6 @@ struct StoredKeys: Sendable {
     /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
     let other: String
     private let otherNumbers: String
-    /// The root entity of that table, if the keys may lead to all its objects.
-    let wholeRoot: String?
     /// The keys of a one-to-one that lead back, in the rows of the objects to which these lead.
     var inverse: (relationship: PropertyKey, table: String, column: String)?
     /// Whether the check of a key needs no companion column.
@@ -36,20 +34,6 @@ struct StoredKeys: Sendable {
     }
 
     func place(of number: Int64) -> String { "\(table) \(placeOfNumber.before) \(number)\(placeOfNumber.after)" }
-
-    /// SQL of the objects to which the keys may lead, above a first key and in key order.
-    var targets: String {
-        "SELECT Z_PK FROM destination.\(other) WHERE Z_PK > ?1 AND Z_ENT IN (\(otherNumbers)) ORDER BY Z_PK"
-    }
-
-    /// The range of the target objects' keys, if it has as many keys as the run reports to have written rows; else nil.
-    ///
-    /// A gap remains possible if the table has other rows, which only reading the table shows.
-    func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
-        guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
-        let (lowest, highest) = try KeyRange.keys(of: "destination.\(other)", on: context.connection)
-        return highest.subtractingReportingOverflow(lowest) == (rows - 1, false) ? lowest...highest : nil
-    }
 
     /// Whether there are as many keys as keys that lead back.
     ///
@@ -84,8 +68,6 @@ struct StoredKeys: Sendable {
         let own = try context.destinationTable(of: key.entity).name
         let ownNumbers = context.destinationNumbers(ofFamily: key.entity)
         let otherNumbers = context.destinationNumbers(ofFamily: relationship.destinationEntity)
-        let root = context.destinationModel.root(of: relationship.destinationEntity)
-        let wholeRoot = relationship.destinationEntity == root ? root : nil
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var back: (relationship: PropertyKey, table: String, column: String)?
@@ -109,7 +91,7 @@ struct StoredKeys: Sendable {
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
-                    wholeRoot: wholeRoot, inverse: back, areAlone: entityColumn == nil && orderColumn == nil)
+                    inverse: back, areAlone: entityColumn == nil && orderColumn == nil)
             ]
         case .inverseless(let table, let column):
             let query = """
@@ -121,7 +103,7 @@ struct StoredKeys: Sendable {
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: false,
                     holder: "o.Z_PK", value: "o.\(column)", faults: [query], wrongEntityQuery: nil,
-                    placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
+                    placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers)
             ]
         case .join(let table, let first, let second, let order, _):
             let isOwnInverse = context.destinationModel.inverseKey(of: relationship) == key
@@ -140,7 +122,7 @@ struct StoredKeys: Sendable {
                     wrongEntityQuery: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
                         + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
                     placeOfNumber: (first, ""),
-                    other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)
+                    other: other, otherNumbers: otherNumbers)
             }
         case .inverseForeignKey: return []
         }

@@ -38,10 +38,10 @@ struct StoredRelation: Sendable {
     var isForeignKey: Bool { links.areInRowsOfA && other == nil }
 
     /// Whether ``ReferencesCheck`` has shown that each key of a one-to-one leads to an object whose key leads back.
-    func haveSidesAgreed(in context: VerificationContext) throws -> Bool {
+    func haveSidesAgreed(in context: VerificationContext) -> Bool {
         guard let other else { return true }
-        return try [(key, links), (other.key, other.links)].allSatisfy { key, links in
-            try ReferencesCheck.haveShown(key, links.table, links.b, in: context)
+        return [(key, links), (other.key, other.links)].allSatisfy { key, links in
+            ReferencesCheck.haveShown(key, links.b, in: context)
         }
     }
 

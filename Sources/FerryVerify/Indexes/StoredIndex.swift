@@ -71,12 +71,6 @@ struct StoredIndex: Sendable {
             isUnique: isUnique)
     }
 
-    /// Whether every row has an entry, and the entries are in ascending order of a column.
-    func isOrdered(by column: String) -> Bool {
-        guard let first = columns.first, filter == nil else { return false }
-        return first.sql == Connection.quoted(column) && !first.isDescending && first.collation != nil
-    }
-
     var partName: String { "entries of \(name)" }
 
     /// The columns of an entry, as SQL; a newline must follow each, since a comment may end it.
@@ -114,16 +108,6 @@ struct IndexedRows: Sendable {
             sets.append(entries.firstIndex(of: made) ?? entries.endIndex)
             if sets.last == entries.endIndex { entries.append(made) }
         }
-    }
-
-    /// Adds a sum over pairs of columns, of the rows with a value in one of them, in a given order.
-    ///
-    /// - Returns: The position of the sum.
-    mutating func add(pair: [String], where column: String) -> Int {
-        let condition = "CASE WHEN \(Connection.quoted(column)) IS NOT NULL\nTHEN 1 ELSE 0 END"
-        entries.append(
-            RowSums.Columns(filter: place(of: condition), columns: pair.map { place(of: Connection.quoted($0)) }))
-        return entries.count - 1
     }
 
     private mutating func place(of sql: String) -> Int {
