@@ -374,6 +374,12 @@ extension ResolvedStep {
         func isSame(_ one: ResolvedEntityMapping, _ other: ResolvedEntityMapping) -> Bool {
             one.name == mapping.name && other.name == target.name
         }
+        // Of two equal rules that of one side stands for both.
+        func isOfBothSides(_ rule: ResolvedRelationship, of other: ResolvedEntityMapping) -> Bool {
+            let model = destination.model
+            let inverse = model.relationship(rule.name, of: other.destination).flatMap { model.inverse(of: $0) }
+            return inverse.map { $0.renamingIdentifier ?? $0.name } == name
+        }
         func isSuccessor(_ other: ResolvedEntityMapping, _ one: ResolvedEntityMapping) -> Bool {
             other.source == one.source && other.rank >= one.rank
         }
@@ -385,7 +391,8 @@ extension ResolvedStep {
                             && (!isSame(other, end) || rule.name != overruled.rule.name)
                     }
                     return rule.sourceRelationship != nil && rule.sourceRelationship == relationship.inverseName
-                        && isSuccessor(other, target) && isSuccessor(end, mapping) && !isSame(end, other)
+                        && isSuccessor(other, target) && isSuccessor(end, mapping)
+                        && (!isSame(end, other) || isOfBothSides(rule, of: other))
                 }
             }
         }
