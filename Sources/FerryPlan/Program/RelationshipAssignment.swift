@@ -85,7 +85,12 @@ struct RelationshipAssigner {
         else { return nil }
         let placed = contributions.map { contribution in
             var placed = contribution
-            placed.key = self.key(of: contribution, storage)
+            // An object that an earlier mapping finds by `unique` first takes what that one relates it to.
+            let isFoundBefore = contributions.contains { other in
+                other.mapping.position < contribution.mapping.position && !other.mapping.unique.isEmpty
+                    && other.mapping.destination == contribution.mapping.destination
+            }
+            if !isFoundBefore { placed.key = self.key(of: contribution, storage) }
             return placed
         }
         return RelationshipAssignment(
