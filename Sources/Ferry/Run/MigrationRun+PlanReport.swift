@@ -138,8 +138,12 @@ extension MigrationRun {
             }
         }
         if let names = Self.list(fetched) { list.append("values of \(names), which need a FETCH") }
-        if let names = Self.list(laterSteps(of: planned, store).untoldValues()) {
+        let laterSteps = laterSteps(of: planned, store)
+        if let names = Self.list(laterSteps.untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
+        }
+        if let names = Self.list(laterSteps.untoldTexts()) {
+            list.append("the JSON of \(names), which an earlier step writes")
         }
         return list
     }

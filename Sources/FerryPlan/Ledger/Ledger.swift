@@ -291,7 +291,10 @@ struct Ledger {
         let origins = held([:], at: index)
         let later = Ledger(carriers: Array(carriers[index...]), versions: Array(versions[index...]))
         return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
+            var loss = loss
             let sides = later.names(of: loss)
+            // Only the first pass counts the values that `onInvalid` leaves empty.
+            if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }
             return (loss, Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys))
         }
     }

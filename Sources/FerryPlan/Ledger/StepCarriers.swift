@@ -149,6 +149,15 @@ struct StepCarriers {
             }.keys)
     }
 
+    /// Whether a rule leaves out values that its attribute cannot take.
+    func mayLeaveEmpty(_ properties: Set<StoredProperty>) -> Bool {
+        properties.flatMap { all[$0] ?? [] }.contains { carrier in
+            carrier.reading.mapping.attributes.first { $0.name == carrier.destination.property }?.expression?.contains {
+                if case .predefined(Expression.validSelector, _) = $0 { true } else { false }
+            } == true
+        }
+    }
+
     /// A property, and of a relationship the inverse of every entity at the other end.
     func sides(of property: StoredProperty) -> [StoredProperty] {
         guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
