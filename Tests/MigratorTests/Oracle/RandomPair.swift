@@ -176,7 +176,7 @@ final class RandomPair {
             return nil
         }
         if let run, run.code == .verificationFailed {
-            Self.keep(folder)
+            Self.keep(folder, models)
             let differences = (run.cause as? VerificationDifferences)?.summary.differences ?? []
             throw Unverified(differences: differences.map { "\($0.check) of \($0.entity ?? "?") \($0.property ?? "")" })
         }
@@ -187,7 +187,7 @@ final class RandomPair {
             if planned == nil, let message = run?.message.lowercased(), properties.contains(where: message.contains) {
                 return (plan, nil)
             }
-            Self.keep(folder)
+            Self.keep(folder, models)
             throw Disagreement(plan: planned.map { "\($0)" } ?? "runs", run: run.map { "\($0)" } ?? "runs")
         }
         return (plan, report)
@@ -220,19 +220,20 @@ final class RandomPair {
     }
 
     /// Keeps a copy of the stores where `FERRY_ORACLE_KEEP` says.
-    private static func keep(_ folder: TemporaryFolder) {
+    private static func keep(_ folder: TemporaryFolder, _ models: [ManagedObjectModel]) {
         guard let place = ProcessInfo.processInfo.environment["FERRY_ORACLE_KEEP"],
             !FileManager.default.fileExists(atPath: place)
         else { return }
         do {
             try FileManager.default.copyItem(atPath: folder.path, toPath: place)
+            try Self.describe(models).write(toFile: "\(place)/models.txt", atomically: true, encoding: .utf8)
         } catch {
             Issue.record("The stores were not kept: \(error)")
         }
     }
 
     func oracle() throws -> BlindOracle {
-        Self.keep(folder)
+        Self.keep(folder, models)
         var sides: [StoreSide] = []
         for (index, model) in models.enumerated() {
             sides.append(try StoreSide(index == models.count - 1 ? destination : stores[index], model))

@@ -87,8 +87,14 @@ final class StepEvidence {
 
     func places(of object: Object) throws -> Set<Place<Object>> {
         try words.carriers(of: object.entity).reduce(into: []) { places, mapping in
-            for one in try made(by: mapping, of: object.key) {
+            let made = try made(by: mapping, of: object.key)
+            for one in made {
                 places.insert(Place(item: one, isDoubtful: mapping.filters && words.isAmbiguous(mapping)))
+            }
+            // By a computed key it may have become any of the objects.
+            guard made.isEmpty, !mapping.unique.isEmpty, try uniqueKeys(of: mapping, object.key) == nil else { return }
+            for key in try new.keys(mapping.destination) {
+                places.insert(Place(item: Object(entity: mapping.destination, key: key), isDoubtful: true))
             }
         }
     }
@@ -104,11 +110,14 @@ final class StepEvidence {
                 for one in try readers(of: object, rule, mapping) {
                     let after = try new.values(rule.attribute, of: one.entity)[one.key]
                     let isNew = rule.keeps == .newValue
+                    // Of objects that become one, one gives the new value, and nothing tells which.
+                    let isShared = isNew && !mapping.unique.isEmpty && !mapping.unique.contains(rule.attribute)
                     guard isNew || after.map({ Self.tells($0, content) }) == true else { continue }
                     places.insert(
                         Place(
                             item: StoredValue(object: one, attribute: rule.attribute),
-                            isDoubtful: rule.keeps == .some || (isNew && after == nil) || words.isAmbiguous(mapping)))
+                            isDoubtful: rule.keeps == .some || (isNew && after == nil) || isShared
+                                || words.isAmbiguous(mapping)))
                 }
             }
         }
