@@ -15,11 +15,14 @@ extension LossCounter {
             guard let objects = MergedObjects(loss, in: layout), let property = loss.property else { continue }
             if let column = layout.column(of: property, in: loss.entity) {
                 attributes[objects, default: []].append((index, Connection.quoted(column.name)))
-            } else if case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: loss.entity) {
+            } else if case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: loss.entity),
+                // Two objects at the ends of links may become one that keeps one of these.
+                let ends = loss.merging?.ends, ends != .unknown
+            {
                 let count = try connection.integer(
-                    objects.statement(ofLinks: Connection.quoted(column), areMerged: loss.merging?.ends == .merged),
+                    objects.statement(ofLinks: Connection.quoted(column), areMerged: ends == .merged),
                     [.integer(objects.number)])
-                let isExact = objects.isOrderKnown && loss.merging?.ends != .unknown
+                let isExact = objects.isOrderKnown && ends != .inPart
                 if count == 0 || isExact { losses[index].count = .exactly(count ?? 0) }
             }
         }

@@ -239,6 +239,8 @@ extension ChainLoss {
             case apart
             /// They are merged by the same values, or stay.
             case merged
+            /// Different objects stay different ones, as far as they live on.
+            case inPart
             /// Some may become one in another way.
             case unknown
         }

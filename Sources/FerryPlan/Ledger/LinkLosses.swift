@@ -125,8 +125,8 @@ struct LinkLosses {
         var sources: [PropertyKey: Set<String>] = [:]
         // Sides whose links another rule carries over completely.
         var kept: Set<PropertyKey> = []
-        // Sides that are narrowed together with their inverse: the choice of links decides which are lost.
-        var bothWays: Set<PropertyKey> = []
+        // Sides that are narrowed together with their inverse, or whose objects merge: which links are lost, the run decides.
+        var open: Set<PropertyKey> = []
         for (mapping, rule) in rules where mapping.policy == nil {
             guard let name = rule.sourceRelationship, let link = old.relationship(name, of: mapping.source),
                 let side = old.key(of: name, in: mapping.source),
@@ -147,14 +147,15 @@ struct LinkLosses {
                 }
             }
             if narrowed.isEmpty { kept.formUnion([side] + (otherSide.map { [$0] } ?? [])) }
-            if narrowed.count > 1 { bothWays.formUnion(narrowed.keys) }
+            let mayMerge = !([mapping] + rule.mappings.compactMap(step.entityMapping)).allSatisfy(\.unique.isEmpty)
+            if narrowed.count > 1 || mayMerge { open.formUnion(narrowed.keys) }
             sources.merge(narrowed) { $0.union($1) }
         }
         return sources.filter { !kept.contains($0.key) }.map { side, sources in
             loss(
                 side.entity, side.property,
                 of: sources.filter { old.entities[$0]?.isAbstract == false }.inOrder(by: codeUnitOrder),
-                .relatedToOne(isExact: !bothWays.contains(side)))
+                .relatedToOne(isExact: !open.contains(side)))
         }
         .filter { !$0.entities.isEmpty }
         .inOrder { codeUnitOrder($0.name, $1.name) }
@@ -323,7 +324,8 @@ struct LinkLosses {
                 let back = old.relationship(name, of: other.source)?.inverseName
             else { continue }
             // Each object of a one-to-one relationship has a link of its own, whichever stays.
-            add(back, !target.isToMany && keepsAll(other.name) ? .apart : .unknown)
+            let areApart = !target.isToMany && keepsAll(other.name)
+            add(back, areApart ? .apart : other.unique.isEmpty ? .inPart : .unknown)
         }
         return links
     }
@@ -334,7 +336,8 @@ struct LinkLosses {
         if rule.mappings.allSatisfy(keepsAll) { return .apart }
         // Two objects that had each other's link may become one.
         let isKnown = rule.mappings.allSatisfy { $0 == mapping.name || keepsAll($0) }
-        return isKnown && !isExclusive ? .merged : .unknown
+        if isKnown, !isExclusive { return .merged }
+        return rule.mappings.compactMap(step.entityMapping).allSatisfy(\.unique.isEmpty) ? .inPart : .unknown
     }
 
     /// Whether each source object has an object of the mapping with its key.
