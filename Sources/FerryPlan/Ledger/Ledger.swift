@@ -50,8 +50,7 @@ struct Ledger {
         var now: Set<StoredProperty> = [property]
         for (index, carriers) in carriers.enumerated() {
             if trustsPolicies, now.contains(where: { carriers.policy(of: $0) != nil }) { return nil }
-            let next = property.property == nil ? carriers.standIns : carriers.continuations
-            now = now.reduce(into: []) { $0.formUnion(next($1)) }
+            now = carriers.continuations(of: now)
             if now.isEmpty { return index }
         }
         return nil
@@ -144,9 +143,7 @@ struct Ledger {
     }
 
     private func properties(of properties: [StoredProperty], at index: Int) -> Set<StoredProperty> {
-        carriers[..<index].reduce(Set(properties)) { now, carriers in
-            now.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) }
-        }
+        carriers[..<index].reduce(Set(properties)) { $1.continuations(of: $0) }
     }
 
     // MARK: Lost in part
@@ -168,7 +165,7 @@ struct Ledger {
                 losses += named(found, now, at: index)
             }
             guard !now.isEmpty else { continue }
-            now = now.mapValues { all in all.reduce(into: []) { $0.formUnion(carriers.continuations(of: $1)) } }
+            now = now.mapValues(carriers.continuations)
         }
         return losses
     }
@@ -260,9 +257,8 @@ struct Ledger {
     private func thinning(of property: StoredProperty) -> Int? {
         var (now, full): (Set<StoredProperty>, Set<StoredProperty>) = ([property], [property])
         for (index, step) in carriers.enumerated() {
-            let next = property.property == nil ? step.standIns : step.continuations
-            let ends = now.contains { next($0).isEmpty }
-            now = now.reduce(into: []) { $0.formUnion(next($1)) }
+            let ends = now.contains { step.continuations(of: $0).isEmpty }
+            now = step.continuations(of: now)
             full = full.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
             if ends, full.isEmpty, !now.isEmpty { return index }
         }
@@ -326,7 +322,7 @@ struct Ledger {
                         found.append(property)
                         break
                     }
-                    now = now.reduce(into: []) { $0.formUnion(step.continuations(of: $1)) }
+                    now = step.continuations(of: now)
                 }
             }
         }

@@ -25,7 +25,7 @@ extension MigrationPlan {
         var stops: [PropertyLineage.Stop] = []
         var now: Set<StoredProperty> = [property]
         for (carriers, version) in all {
-            let next = now.reduce(into: Set<StoredProperty>()) { $0.formUnion(carriers.continuations(of: $1)) }
+            let next = carriers.continuations(of: now)
             if next.isEmpty, now.contains(where: { carriers.policy(of: $0) != nil }) {
                 stops.append(.init(version: version, properties: [], isByPolicy: true))
                 return stops

@@ -28,7 +28,6 @@ struct StepCarriers {
     private(set) var all: [StoredProperty: [Carrier]] = [:]
     /// Whether a function computes any value anew.
     private(set) var transforms = false
-    private var entities: [String: Set<String>] = [:]
     private var policyEntities: [String: String] = [:]
 
     init(_ step: ResolvedStep) {
@@ -36,7 +35,6 @@ struct StepCarriers {
         model = step.source.model
         mappings = Dictionary(grouping: step.entityMappings, by: \.source)
         for mapping in step.entityMappings {
-            entities[mapping.source, default: []].insert(mapping.destination)
             if let policy = mapping.policy { policyEntities[mapping.source] = policy }
             for attribute in mapping.attributes {
                 if let expression = attribute.expression { add(expression, to: attribute.name, of: mapping) }
@@ -121,18 +119,20 @@ struct StepCarriers {
     // MARK: Continuations
 
     /// The properties that continue a property; a relationship also continues where its inverse does.
+    ///
+    /// Of objects, the entities of what stands in for them: parts do so only without anything else.
     func continuations(of property: StoredProperty) -> Set<StoredProperty> {
         guard property.property != nil else {
-            return Set((entities[property.entity] ?? []).map { StoredProperty(entity: $0, property: nil) })
+            let mappings = mappings[property.entity] ?? []
+            return Set(mappings.carriers.map { StoredProperty(entity: $0.destination, property: nil) })
         }
         return sides(of: property).reduce(into: []) { found, side in
             for carrier in all[side] ?? [] { found.insert(carrier.destination) }
         }
     }
 
-    /// The entities of what stands in for an entity's objects: parts do so only without anything else.
-    func standIns(of objects: StoredProperty) -> Set<StoredProperty> {
-        Set((mappings[objects.entity] ?? []).carriers.map { StoredProperty(entity: $0.destination, property: nil) })
+    func continuations(of properties: Set<StoredProperty>) -> Set<StoredProperty> {
+        properties.reduce(into: []) { $0.formUnion(continuations(of: $1)) }
     }
 
     /// The properties that alone have every value of an attribute, or the entities with every object.
