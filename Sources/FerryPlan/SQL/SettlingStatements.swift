@@ -85,10 +85,13 @@ package struct SettlingStatements {
     private var sides: [Side] {
         // Values that a policy set are not repaired.
         guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
+        // An object that `unique` finds may take the partner of another one.
+        let mayBeTaken = assignment.contributions.contains { !$0.mapping.unique.isEmpty }
         return assignment.contributions.compactMap { contribution in
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping),
-                step.program.fills.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
+                mayBeTaken
+                    || step.program.fills.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
                 case .foreignKey(let table, let column, _, _)? = step.source.storage(
                     of: inverse, in: relationship.destinationEntity)
