@@ -75,8 +75,11 @@ struct AttributeLosses {
         var loss = loss(property, .carriedInPart(by: found.map(\.reading.mapping.name).distinct))
         // Objects that no mapping carries are lost as objects.
         let whole = own.filter(\.reading.conditions.isEmpty).map(\.reading.mapping)
+        // Those of the objects themselves that a new type changes are counted by themselves.
+        let copies = found.filter { $0.isOwn || $0.pair == .nothing }
         loss.objects = .init(
-            of: mappings.carriers.filter { !whole.contains($0) }, except: found.map(\.reading).distinct)
+            of: mappings.carriers.filter { !whole.contains($0) }, except: copies.map(\.reading).distinct)
+        if copies.count < found.count { loss.pass = 0 }
         return loss
     }
 

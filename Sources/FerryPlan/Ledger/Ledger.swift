@@ -289,9 +289,20 @@ struct Ledger {
         return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
             var loss = loss
             let sides = later.names(of: loss)
+            let properties = Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys)
+            if !properties.allSatisfy({ keepsNumber(of: $0, before: index) }) { loss.pass = 0 }
             // Only the first pass counts the values that `onInvalid` leaves empty.
             if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }
-            return (loss, Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys))
+            return (loss, properties)
+        }
+    }
+
+    /// Whether a later pass has as many values, links or objects as the store, but for those lost before.
+    private func keepsNumber(of property: StoredProperty, before index: Int) -> Bool {
+        var now: Set<StoredProperty> = [property]
+        return carriers[..<index].allSatisfy { step in
+            defer { now = step.continuations(of: now) }
+            return now.allSatisfy(step.keepsNumber)
         }
     }
 
@@ -317,8 +328,8 @@ struct Ledger {
                 guard whole[property] == nil else { continue }
                 var now: Set<StoredProperty> = [property]
                 for step in carriers {
-                    let all = now.flatMap { step.all[$0] ?? [] }
-                    if !all.isEmpty, all.allSatisfy(\.isTransformed) {
+                    let carried = now.filter { step.all[$0] != nil }
+                    if !carried.isEmpty, carried.allSatisfy(step.isTransformed) {
                         found.append(property)
                         break
                     }
@@ -343,7 +354,7 @@ extension [ChainLoss] {
             self[index].cause = counted.cause
             self[index].entities = counted.entities
             self[index].objects = counted.objects
-            self[index].pass = 1
+            self[index].pass = counted.pass
         }
     }
 }

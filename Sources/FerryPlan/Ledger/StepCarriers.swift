@@ -13,6 +13,9 @@ struct Carrier: Sendable, Hashable {
     /// Whether each link becomes an object that is related to both ends.
     var isJoin = false
 
+    /// The rule of an attribute.
+    var rule: ResolvedAttribute? { reading.mapping.attributes.first { $0.name == destination.property } }
+
     /// Whether the mapping makes parts of objects, or one object of several.
     var isPart: Bool { reading.mapping.iteration != nil || !reading.mapping.unique.isEmpty }
 
@@ -149,10 +152,34 @@ struct StepCarriers {
             }.keys)
     }
 
+    /// Whether each object with a property becomes one object with it, in an entity that no other objects enter.
+    func keepsNumber(of property: StoredProperty) -> Bool {
+        guard let name = property.property else { return keepsNumber(ofObjects: property.entity) }
+        if let link = model.relationship(name, of: property.entity) {
+            return keepsNumber(ofObjects: property.entity)
+                && model.concreteFamily(of: link.destinationEntity).allSatisfy(keepsNumber)
+        }
+        guard let found = all[property], found.count == 1, let copy = found[0].rule?.expression else { return false }
+        return copy.sourceKeys == name && keepsNumber(ofObjects: property.entity)
+    }
+
+    private func keepsNumber(ofObjects entity: String) -> Bool {
+        let carriers = (mappings[entity] ?? []).carriers
+        guard carriers.count == 1, carriers[0].isOneToOne else { return false }
+        return step.entityMappings.count { $0.destination == carriers[0].destination } == 1
+    }
+
+    /// Whether functions compute the values of some objects of which no rule copies them.
+    func isTransformed(_ property: StoredProperty) -> Bool {
+        let copies = (all[property] ?? []).filter { !$0.isTransformed }
+        guard let name = property.property, copies.count < all[property]?.count ?? 0 else { return false }
+        return !copies.filter(\.isOwn).cover(name, of: mappings[property.entity] ?? [])
+    }
+
     /// Whether a rule leaves out values that its attribute cannot take.
     func mayLeaveEmpty(_ properties: Set<StoredProperty>) -> Bool {
         properties.flatMap { all[$0] ?? [] }.contains { carrier in
-            carrier.reading.mapping.attributes.first { $0.name == carrier.destination.property }?.expression?.contains {
+            carrier.rule?.expression?.contains {
                 if case .predefined(Expression.validSelector, _) = $0 { true } else { false }
             } == true
         }

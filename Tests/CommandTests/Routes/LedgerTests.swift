@@ -328,6 +328,30 @@ struct LedgerTests {
         #expect(told.count == 1 && told[0].hasPrefix("Book.note "), "\(told)")
     }
 
+    @Test("Objects that a later filter leaves out are told where parts of them live on")
+    func filteredLater() throws {
+        let book = RouteFolder.entity("Book", "title", "pages:Integer 32", RouteFolder.link("tags", "Tag", "book"))
+        let tag = RouteFolder.entity("Tag", "name", RouteFolder.link("book", "Book", "tags", toMany: false))
+        let page = RouteFolder.entity("Page", "text")
+        let all = try prepare(
+            [book + tag, book + tag + page, book + tag + page + RouteFolder.entity("Shelf", "name")],
+            """
+            { "source": "Book", "destination": "Book" }, { "source": "Tag", "destination": "Tag" },
+            { "name": "P", "source": "Book", "destination": "Page", "forEach": { "tag": "$source.tags" },
+              "attributes": { "text": "$tag.name" } }
+            """, sql: "UPDATE ZBOOK SET ZPAGES = Z_PK; UPDATE ZTAG SET ZBOOK = 1")
+        try app.write(
+            """
+            { "source": "App 2", "destination": "App 3", "entityMappings": [
+                { "source": "Book", "destination": "Book", "where": "pages > 2" },
+                { "source": "Tag", "destination": "Tag" }, { "source": "Page", "destination": "Page" }] }
+            """, to: "Maps/Two.json")
+        let told = try losses(all)
+        #expect(told.contains("Book <4"), "\(told)")
+        let history = try app.run("status", "App.sqlite", "--history", "--json")
+        #expect(history.output.contains("\"rows\": 2"), "\(history.output)")
+    }
+
     @Test("Names that no model has are refused, with those that are near")
     func names() throws {
         let all = try prepare(

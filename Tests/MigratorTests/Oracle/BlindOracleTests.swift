@@ -77,6 +77,10 @@ struct BlindOracleTests {
             // Links of objects found by a later mapping, values behind noindex:, objects that live on as parts only, a step
             // before the one that loses all, and one value lost for two reasons.
             54, 19, 247, 3_031, 205, 198, 222,
+            // Links of found objects, links that a second rule takes, and a filter of a later step beside parts.
+            215, 470, 3_118, 413,
+            // A later step: values that onInvalid leaves empty, JSON that an earlier step writes, merges by computed keys.
+            3_038, 3_158, 3_317,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
