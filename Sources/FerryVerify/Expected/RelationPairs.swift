@@ -268,8 +268,9 @@ final class RelationPairs {
 
     /// Finds the pairs of a one-to-one: fills the table `_claimed`, which has each `b` once.
     ///
-    /// Each `a` takes its first candidate. If several `a` take the same `b`, the pair on which both sides of the source
-    /// agree counts, else the lowest key. Pairs of the other side alone count if both objects are still free.
+    /// Each `a` takes its first candidate. If several `a` take the same `b`, those of the side of the last rule count, of
+    /// these the pair on which both sides of the source agree, else the lowest key. Pairs of the other side alone count if
+    /// both objects are still free.
     ///
     /// Common table expressions would take memory outside the cache of the lookup file, whose tables are filled in the
     /// order of their keys.
@@ -280,12 +281,16 @@ final class RelationPairs {
         let tables = [(own, "a"), (mirrored, "a, b"), (agreed, "b"), (claimed, "b")].map { name, key in
             """
             DROP TABLE IF EXISTS \(name);
-            CREATE TABLE \(name) (a INTEGER, b INTEGER, PRIMARY KEY (\(key))) WITHOUT ROWID
+            CREATE TABLE \(name) (a INTEGER, b INTEGER, late INTEGER, PRIMARY KEY (\(key))) WITHOUT ROWID
             """
         }
         let isMirrored = "EXISTS (SELECT 1 FROM \(mirrored) AS m WHERE m.a = o.a AND m.b = o.b)"
         let queries = [
-            "INSERT INTO \(own) (a, b) \(firstForEachOwner)",
+            """
+            INSERT INTO \(own) (a, b, late) SELECT a, b, \(sideOrder) FROM (
+                SELECT a, b, side, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a
+            """,
+            "DELETE FROM \(own) WHERE late AND b IN (SELECT b FROM \(own) WHERE NOT late)",
             "INSERT INTO \(mirrored) (a, b) SELECT DISTINCT a, b FROM \(table) WHERE side = 2 ORDER BY a, b",
             """
             INSERT INTO \(agreed) (a, b) SELECT min(a), b FROM \(own) AS o WHERE \(isMirrored) GROUP BY b ORDER BY b
