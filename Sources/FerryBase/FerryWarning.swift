@@ -139,7 +139,7 @@ extension FerryWarning.Code {
     public static let notAdopted = Self(rawValue: "notAdopted")
     /// The store is not writable, so it cannot be locked against other programs.
     public static let notLocked = Self(rawValue: "notLocked")
-    /// The budget is shorter than the longest unit of work, which cannot be divided.
+    /// The budget is shorter than the transaction on the store, which cannot be divided.
     public static let budgetTooShort = Self(rawValue: "budgetTooShort")
     /// Another program has the store open, so the migration needs more disk space and memory.
     public static let openElsewhere = Self(rawValue: "openElsewhere")

@@ -13,8 +13,8 @@ struct ShapeTableTests {
         result.peakBytes = 24 << 20
         (result.verificationSeconds, result.otherSeconds) = (1, 4)
         (result.readBytes, result.writtenBytes) = (50 << 20, 30 << 20)
-        result.said = .init(seconds: 6, diskBytes: 30_000_000, longestUnitSeconds: 1)
-        result.came = .init(seconds: 5, diskBytes: 28_000_000, longestUnitSeconds: 0.9)
+        result.said = .init(seconds: 6, diskBytes: 30_000_000)
+        result.came = .init(seconds: 5, diskBytes: 28_000_000)
         result.timeAfterTenth = 1.2
         change(&result)
         return result
@@ -58,22 +58,22 @@ struct ShapeTableTests {
 
     @Test("An estimate is wrong in both directions")
     func estimates() {
-        let long = Self.shape("long") { $0.came.longestUnitSeconds = 14.6 }
+        let long = Self.shape("long") { $0.came.seconds = 14.6 }
         let short = Self.shape("short") { $0.came.diskBytes = 12_000_000 }
-        #expect(ShapeColumn.longestUnit.misses(long))
+        #expect(ShapeColumn.time.misses(long))
         #expect(ShapeColumn.disk.misses(short))
-        #expect(!ShapeColumn.longestUnit.misses(short))
-        #expect(ShapeColumn.longestUnit.text(long) == "1.00 s / 14.60 s")
+        #expect(!ShapeColumn.time.misses(short))
+        #expect(ShapeColumn.time.text(long) == "6.00 s / 14.60 s")
     }
 
     @Test("Small figures are not judged: fixed costs and noise")
     func small() {
         let quick = Self.shape("quick") {
             ($0.verificationSeconds, $0.otherSeconds, $0.seconds) = (0.1, 0.1, 0.2)
-            ($0.said.longestUnitSeconds, $0.came.longestUnitSeconds) = (0.001, 0.4)
+            ($0.said.seconds, $0.came.seconds) = (0.001, 0.9)
         }
         #expect(!ShapeColumn.verification.misses(quick))
-        #expect(!ShapeColumn.longestUnit.misses(quick))
+        #expect(!ShapeColumn.time.misses(quick))
         #expect(ShapeTable([quick]).misses().isEmpty)
     }
 

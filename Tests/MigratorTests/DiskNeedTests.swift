@@ -72,16 +72,6 @@ struct DiskNeedTests {
         #expect(second[1] < 1_500_000)
     }
 
-    @Test("Objects that are found again and again need less space than as many different ones")
-    func foundAgain() throws {
-        let (few, many) = (try SmallMigration(rows: 20_000), try SmallMigration(rows: 20_000))
-        try Connection(path: many.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZWRITER = 'Writer ' || Z_PK")
-        func plan(_ migration: SmallMigration) throws -> PlanReport { try migration.migrator().plan(configuration) }
-        let (found, made) = (try plan(few), try plan(many))
-        #expect(found.steps[0].scratchBytes < made.steps[0].scratchBytes)
-        #expect(found.peakDiskBytes.values.reduce(0, +) < made.peakDiskBytes.values.reduce(0, +))
-    }
-
     @Test("A nearly full disk is refused before the run writes, with both numbers")
     func refuses() throws {
         let small = try SmallMigration(rows: 100)

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Estimates from the costs of a plan's statements; the speed of the machine is given, no test reads a clock.
+/// Properties of the estimates: no test knows a machine's speed or reads a clock.
 @Suite("The plan's estimates")
 struct EstimateTests {
     private func configuration(machine: Double = 1, budget: Duration? = nil) -> Configuration {
@@ -30,12 +30,10 @@ struct EstimateTests {
         let slow = try #require(try plan(rows: 50_000, machine: 4).longestUnit)
         #expect(few.kind == .transaction && few.rows == 5_000 && many.rows == 50_000)
         #expect(abs(slow.time / many.time - 4) < 0.001)
-        // Beside the fixed costs, between what SQLite needs at least to write a row of two columns, and much more.
-        let perRow = (many.time - few.time) / 45_000
-        #expect(perRow > .nanoseconds(500) && perRow < .nanoseconds(20_000), "\(perRow)")
+        #expect(many.time / few.time > 5 && many.time / few.time < 20)
     }
 
-    @Test("The whole time contains the longest unit")
+    @Test("The whole time contains the transaction")
     func whole() throws {
         let plan = try plan(rows: 50_000)
         #expect(try #require(plan.estimatedTime) > #require(plan.longestUnit).time)
@@ -73,21 +71,21 @@ struct EstimateTests {
         ] {
             let report = try migrate()
             let estimates = try #require(report.estimates)
-            #expect(estimates.wallTime > estimates.longestUnit && estimates.peakDiskBytes > 0)
+            #expect(estimates.wallTime > estimates.longestUnit ?? .zero && estimates.peakDiskBytes > 0)
             let longest = try #require(report.longestUnit)
             #expect(longest > .zero && longest <= report.wallTime && report.peakDiskBytes ?? 0 > 0)
         }
     }
 
-    @Test("A swap is a unit too, and may be the longest")
+    @Test("The transaction of a run with a file is its swap; a run that writes a new store has none")
     func swap() throws {
         var configuration = configuration()
         let small = try SmallMigration(rows: 3_000)
-        configuration.chunkSize = .rows(10)
-        let unit = try #require(try small.migrator().plan(configuration).longestUnit)
-        #expect(unit.kind == .swap)
+        #expect(try small.migrator().plan(configuration).longestUnit?.kind == .swap)
         configuration.output = URL(fileURLWithPath: small.store + ".new")
-        #expect(try small.migrator().plan(configuration).longestUnit?.kind != .swap)
+        let plan = try small.migrator().plan(configuration)
+        #expect(plan.longestUnit == nil && plan.estimatedTime ?? .zero > .zero)
+        #expect(try small.migrator().migrate(configuration).estimates != nil)
     }
 
     @Test("The units of a call are measured from the end of preflight on")
@@ -115,30 +113,6 @@ struct EstimateTests {
         #expect(stop.longestUnitNanoseconds == 25 && stop.unitsDone == 1)
         stop.unitIsDone(at: 75)
         #expect(stop.longestUnitNanoseconds == 30 && stop.unitsDone == 2)
-    }
-
-    @Test("The speed of the machine is that of most rounds of the probe")
-    func probe() {
-        let usual = MachineProbe.factor(rounds: [0.008, 0.008, 0.008])
-        #expect(abs(usual - 1) < 0.001)
-        let heldUp = MachineProbe.factor(rounds: [0.008, 0.09, 0.008, 0.001, 0.008])
-        #expect(abs(heldUp - 1) < 0.001)
-        #expect(MachineProbe.factor(rounds: [0.02]) > 2 && MachineProbe.factor(rounds: [9]) < 10)
-    }
-
-    @Test("The number of different values follows from those that a sample has once and twice")
-    func distinct() throws {
-        for (kinds, rows) in [(5, 100_000.0), (1_000, 100_000), (20_000, 200_000)] {
-            var sample = DistinctValues.Sample()
-            var random = SplitMix(seed: 7)
-            for _ in 0..<400 { sample.add(Int.random(in: 0..<kinds, using: &random)) }
-            let found = try #require(sample.distinct(among: rows))
-            #expect(found > Double(kinds) / 2 && found < Double(kinds) * 2, "\(kinds): \(found)")
-        }
-        var different = DistinctValues.Sample()
-        for value in 0..<400 { different.add(value) }
-        #expect(different.distinct(among: 5_000) == 5_000)
-        #expect(DistinctValues.Sample().distinct(among: 5_000) == nil)
     }
 
     @Test("A snapshot of what cannot be compressed needs its size, one of zeros almost nothing")

@@ -4,40 +4,113 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The fraction and the time left of runs that take as long as their plan says, or longer.
+/// Properties of the completed share and of the time left, for runs that take as long as their plan says, or longer.
 @Suite("The time to the end of a run")
 struct RunEstimateTests {
-    @Test("A resumed run starts with the work of earlier calls, and uses only its own speed")
-    func goesOn() throws {
-        var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
-        step.mappings = [.init("BookToBook", rows: 1_000_000)]
-        step.indexes = [.init(["ZBOOK_INDEX"], rows: 1_000_000)]
-        let work = RunWork(steps: [step, step], verify: .none)
-        func seconds(_ phase: Phase) -> Double { work.pieces.first { $0.phase == phase }?.seconds ?? 0 }
-        let (rows, indexes) = (seconds(.rows), seconds(.indexes))
-        var estimate = RunEstimate(work)
-        estimate.begin(.rows, step: 2, at: 0)
-        estimate.advance("BookToBook", 500_000, of: 1_000_000, at: 0)
-        #expect(estimate.fraction > 0.5 && estimate.fraction < 0.7)
-        #expect(estimate.secondsLeft(at: 1_000_000_000) == nil)
-        // A quarter of the rows took as long as three quarters should: the rest is estimated at this speed.
-        let now = UInt64(rows * 0.75 * 1e9)
-        estimate.advance("BookToBook", 750_000, of: 1_000_000, at: now)
-        let left = try #require(estimate.secondsLeft(at: now))
-        #expect(left > 2 * (rows / 4 + indexes) && left < 3.5 * (rows / 4 + indexes), "\(left)")
+    private static let second: UInt64 = 1_000_000_000
+
+    /// Two steps that fill a table and index it.
+    private static let steps: [WorkItem] = (1...2).flatMap { step in
+        [
+            WorkItem(.rows, step: step, "BookToBook", .statement, bytes: 4e8, rows: 1_000_000),
+            WorkItem(.indexes, step: step, "ZBOOK_INDEX", .sort, bytes: 5e7, rows: 1_000_000),
+        ]
     }
 
-    @Test("Work that was unknown counts from its first report")
-    func recounts() throws {
-        var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
-        step.mappings = [.init("A", rows: 10_000_000), .init("B", rows: 10_000_000)]
-        var estimate = RunEstimate(RunWork(steps: [step], verify: .none))
+    private static func rows(_ name: String, _ done: Int64, of total: Int64? = 1_000_000) -> ProgressUpdate {
+        ProgressUpdate(phase: .rows, subject: name, done: done, total: total)
+    }
+
+    @Test("A resumed run starts with the work of earlier calls, and uses only its own speed")
+    func goesOn() {
+        var estimate = RunEstimate(Self.steps)
+        estimate.begin(.rows, step: 2, at: 0)
+        estimate.advance(Self.rows("BookToBook", 500_000), step: 2, at: 0)
+        let (fraction, left) = (estimate.fraction(at: 0), estimate.secondsLeft(at: 0))
+        #expect(fraction > 0.5 && fraction < 0.9)
+        // A quarter of the rows took as long as all of the rest should.
+        let now = UInt64(left * 1e9)
+        estimate.advance(Self.rows("BookToBook", 750_000), step: 2, at: now)
+        #expect(estimate.secondsLeft(at: now) > left && estimate.secondsLeft(at: now) < 4 * left)
+    }
+
+    @Test("Mappings that share a pass report under the name of the first one; what comes before them is done")
+    func names() {
+        let items = ["A", "B"].map { WorkItem(.rows, step: 1, $0, .statement, bytes: 1e9, rows: 100) }
+        var estimate = RunEstimate(items)
         estimate.begin(.rows, step: 1, at: 0)
-        estimate.advance("A", 10_000, of: 10_000_000, at: 1_000_000)
-        #expect(estimate.fraction < 0.01)
-        // The other mapping has only a hundredth of the expected rows.
-        estimate.advance("B", 50_000, of: 100_000, at: 600_000_000)
-        #expect(estimate.fraction > 0.85)
+        estimate.advance(Self.rows("B and 2 more", 50, of: nil), step: 1, at: 2 * Self.second)
+        #expect(abs(estimate.fraction(at: 2 * Self.second) - 0.75) < 0.01)
+        // A name that was not expected changes nothing.
+        estimate.advance(Self.rows("C", 90, of: 100), step: 1, at: 3 * Self.second)
+        #expect(estimate.fraction(at: 3 * Self.second) < 0.76)
+    }
+
+    @Test("The share grows to the end and the time left falls, at any speed", arguments: [0.3, 1, 4], [1.0, 3])
+    func isMonotone(slower: Double, machine: Double) {
+        var estimate = RunEstimate(Self.steps, machine: machine)
+        let whole = estimate.secondsLeft(at: 0) / machine * slower
+        var shares: [Double] = []
+        var told: [Double] = []
+        for step in 1...2 {
+            for (place, phase) in [Phase.rows, .indexes].enumerated() {
+                for part in 0..<50 {
+                    let share = (Double(step - 1) + (Double(place) + Double(part) / 50) / 2) / 2
+                    let now = UInt64(share * whole * 1e9)
+                    if part == 0 { estimate.begin(phase, step: step, at: now) }
+                    let name = phase == .rows ? "BookToBook" : "ZBOOK_INDEX"
+                    estimate.advance(
+                        ProgressUpdate(phase: phase, subject: name, done: Int64(part), total: 50), step: step, at: now)
+                    shares.append(estimate.fraction(at: now))
+                    if share > 0.1 { told.append(share * whole + estimate.secondsLeft(at: now)) }
+                }
+            }
+        }
+        #expect(zip(shares, shares.dropFirst()).allSatisfy { $0 <= $1 })
+        #expect(shares.allSatisfy { (0...1).contains($0) } && shares.last ?? 0 > 0.9)
+        // Rows and index take the same time here, though not as many bytes.
+        #expect(told.allSatisfy { $0 > whole / 3 && $0 < whole * 3 }, "\(told) of \(whole)")
+    }
+
+    // MARK: Statements of one transaction
+
+    private static func transaction(_ bytes: [Double]) -> [WorkItem] {
+        bytes.map { bytes in
+            var item = WorkItem(.rows, step: 1, "index of the new version", .statement, bytes: bytes * 1e9)
+            item.isStatement = true
+            return item
+        }
+    }
+
+    private static func statement(_ index: Int, of count: Int) -> ProgressUpdate {
+        var update = ProgressUpdate(phase: .rows, subject: "index of the new version")
+        update.statement = .init(list: 0, index: index, count: count)
+        return update
+    }
+
+    @Test("The time left never stands still while a statement reports nothing, and grows if it takes too long")
+    func moves() {
+        var estimate = RunEstimate(Self.transaction([1, 1, 1, 1]))
+        let whole = estimate.secondsLeft(at: 0)
+        estimate.begin(.rows, step: 1, at: 0)
+        var told: [Double] = []
+        for tick in 0...40 {
+            let now = UInt64(whole * Double(tick) / 10 * 1e9)
+            estimate.advance(Self.statement(1, of: 6), step: 1, at: now)
+            told.append(estimate.secondsLeft(at: now))
+        }
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0 != $1 })
+        #expect(told[1] < told[0] && told[40] > 2 * whole)
+        #expect(estimate.fraction(at: UInt64(whole * 4e9)) < 0.25)
+    }
+
+    @Test("A run with another number of statements than expected ends at its last one")
+    func scalesStatements() {
+        var estimate = RunEstimate(Self.transaction([1, 1, 1]))
+        estimate.begin(.rows, step: 1, at: 0)
+        estimate.advance(Self.statement(9, of: 16), step: 1, at: 3 * Self.second)
+        let share = estimate.fraction(at: 3 * Self.second)
+        #expect(share > 0.6 && share <= 1)
     }
 
     @Test("The plan's estimates have the names of the run's events: the fraction moves with every entity mapping")
@@ -68,73 +141,5 @@ struct RunEstimateTests {
         let last = told.withLock { $0 }
         #expect(last.count >= 4, "\(last)")
         for (one, next) in zip(last, last.dropFirst()) { #expect(one.fraction < next.fraction, "\(one) \(next)") }
-    }
-
-    // MARK: Statements of one transaction
-
-    private static func transaction(_ seconds: [Double]) -> RunWork {
-        var step = RunWork.Step(isCopy: false, bytes: 1_048_576, objects: 1_000_000)
-        step.lists = [
-            .init(preparation: 0.1, statements: seconds.map { ("index of the new version", $0) }, checks: 0.2)
-        ]
-        return RunWork(steps: [step], isOneTransaction: true)
-    }
-
-    /// Runs statements that each take a multiple of their seconds, with a look every half second; returns estimates
-    /// of the whole time with the time at which they were made.
-    private static func estimates(
-        of seconds: [Double], machine: Double = 1, slower: (Int) -> Double
-    ) -> (whole: Double, told: [(at: Double, whole: Double)]) {
-        var estimate = RunEstimate(transaction(seconds), machine: machine)
-        estimate.begin(.rows, step: 1, at: 0)
-        var now = 0.0
-        var told: [(at: Double, whole: Double)] = []
-        let all = [0.1] + seconds + [0.2]
-        for (index, expected) in all.enumerated() {
-            let place = ProgressUpdate.StatementPlace(list: 0, index: index, count: all.count)
-            let end = now + expected * slower(index)
-            repeat {
-                estimate.advance(to: place, at: UInt64(now * 1e9))
-                if let left = estimate.secondsLeft(at: UInt64(now * 1e9)) { told.append((now, now + left)) }
-                now = min(end, now + 0.5)
-            } while now < end
-        }
-        return (now, told)
-    }
-
-    @Test(
-        "The time left in one transaction is within a factor of two after a tenth, on any machine",
-        arguments: [0.5, 1, 3, 8], [0.7, 1, 1.4])
-    func foreseesTransaction(slower: Double, error: Double) {
-        // The probe finds the speed of the machine roughly; each statement has an error of its own.
-        let run = Self.estimates(of: [4, 0.5, 1, 1, 1, 0.2, 2, 2, 1, 3], machine: slower * error) {
-            slower * ($0 % 3 == 0 ? 1.3 : 0.9)
-        }
-        let judged = run.told.filter { $0.at >= run.whole / 10 }
-        #expect(judged.count > 10)
-        for (at, whole) in judged {
-            #expect(whole > run.whole / 2 && whole < run.whole * 2, "\(whole) of \(run.whole) s at \(at) s")
-        }
-    }
-
-    @Test("A statement that takes longer than expected raises the estimate while it runs")
-    func learnsDuringStatement() throws {
-        let run = Self.estimates(of: [1, 1, 1, 1]) { $0 == 2 ? 12 : 1 }
-        let before = try #require(run.told.last { $0.at < 2 })
-        let during = run.told.filter { $0.at > 8 && $0.at < 13 }
-        #expect(!during.isEmpty)
-        for (at, whole) in during { #expect(whole > before.whole + 4 && whole > at, "\(whole) at \(at) s") }
-    }
-
-    @Test("A run with another number of statements than expected is at the same share of them")
-    func scalesStatements() {
-        var estimate = RunEstimate(Self.transaction([1, 1, 1, 1, 1, 1]))
-        estimate.begin(.rows, step: 1, at: 0)
-        estimate.advance(to: .init(list: 0, index: 8, count: 16), at: 3_000_000_000)
-        #expect(estimate.fraction > 0.3 && estimate.fraction < 0.7)
-        // A list that was not expected changes nothing.
-        let before = estimate.fraction
-        estimate.advance(to: .init(list: 3, index: 1, count: 5), at: 4_000_000_000)
-        #expect(estimate.fraction == before)
     }
 }

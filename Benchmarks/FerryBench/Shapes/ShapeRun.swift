@@ -57,7 +57,6 @@ struct ShapeRun {
         let plan = try decode(Plan.self, planned.output)
         let modes = plan.steps.map { $0.mode == "inPlace" ? "in place" : $0.mode }
         result.mode = modes.reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }.joined(separator: ", ")
-        result.said.longestUnitSeconds = plan.longestUnit?.seconds
         result.said.diskBytes = plan.peakDiskBytes.map { $0.values.reduce(0, +) }
         result.said.seconds = plan.estimatedSeconds
 
@@ -73,9 +72,6 @@ struct ShapeRun {
         result.otherSeconds = report.phases.map(\.seconds).reduce(0, +) - verification
         result.came.seconds = migrated.run.seconds
         result.came.diskBytes = Double(migrated.run.folderBytes)
-        // A report without the key knows only its chunks.
-        let chunk = plan.longestUnit?.kind == "chunk" ? report.chunkSeconds?.longest : nil
-        result.came.longestUnitSeconds = report.took?.longestUnitSeconds ?? chunk
         result.timeAfterTenth = migrated.log.timeAfterTenth(of: migrated.run.seconds)
         return result
     }
@@ -136,12 +132,7 @@ struct ShapeRun {
 
     private struct Plan: Decodable {
         struct Step: Decodable { var mode: String }
-        struct Unit: Decodable {
-            var kind: String
-            var seconds: Double
-        }
         var steps: [Step]
-        var longestUnit: Unit?
         var peakDiskBytes: [String: Double]?
         var estimatedSeconds: Double?
     }
@@ -151,11 +142,7 @@ struct ShapeRun {
             var name: String
             var seconds: Double
         }
-        struct Chunks: Decodable { var longest: Double? }
-        struct Took: Decodable { var longestUnitSeconds: Double? }
         var phases: [Phase]
-        var chunkSeconds: Chunks?
-        var took: Took?
     }
 
     private struct Failure: Decodable {

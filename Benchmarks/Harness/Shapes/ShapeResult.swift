@@ -4,12 +4,10 @@ package struct ShapeResult: Sendable, Codable, Equatable {
     package struct Estimates: Sendable, Codable, Equatable {
         package var seconds: Double?
         package var diskBytes: Double?
-        package var longestUnitSeconds: Double?
 
-        package init(seconds: Double? = nil, diskBytes: Double? = nil, longestUnitSeconds: Double? = nil) {
+        package init(seconds: Double? = nil, diskBytes: Double? = nil) {
             self.seconds = seconds
             self.diskBytes = diskBytes
-            self.longestUnitSeconds = longestUnitSeconds
         }
     }
 
@@ -66,8 +64,7 @@ package struct ShapeResult: Sendable, Codable, Equatable {
         func median(_ estimates: KeyPath<ShapeResult, Estimates>) -> Estimates {
             Estimates(
                 seconds: median { $0[keyPath: estimates].seconds },
-                diskBytes: median { $0[keyPath: estimates].diskBytes },
-                longestUnitSeconds: median { $0[keyPath: estimates].longestUnitSeconds })
+                diskBytes: median { $0[keyPath: estimates].diskBytes })
         }
         (summary.said, summary.came) = (median(\.said), median(\.came))
         summary.timeAfterTenth = median { $0.timeAfterTenth }
@@ -77,7 +74,7 @@ package struct ShapeResult: Sendable, Codable, Equatable {
 
 /// A figure of every shape, with its limits.
 package enum ShapeColumn: CaseIterable, Sendable {
-    case peak, growth, verification, speed, read, written, time, timeLeft, disk, longestUnit
+    case peak, growth, verification, speed, read, written, time, timeLeft, disk
 
     package var title: String {
         switch self {
@@ -90,7 +87,6 @@ package enum ShapeColumn: CaseIterable, Sendable {
         case .time: "time said / came"
         case .timeLeft: "time said after a tenth / came"
         case .disk: "disk said / came"
-        case .longestUnit: "longest unit said / came"
         }
     }
 
@@ -109,8 +105,6 @@ package enum ShapeColumn: CaseIterable, Sendable {
         case .time: return Self.factor(result.said.seconds, result.came.seconds, atLeast: 1)
         case .timeLeft: return result.timeAfterTenth
         case .disk: return Self.factor(result.said.diskBytes, result.came.diskBytes, atLeast: 8 * 1024 * 1024)
-        case .longestUnit:
-            return Self.factor(result.said.longestUnitSeconds, result.came.longestUnitSeconds, atLeast: 0.5)
         }
     }
 
@@ -141,7 +135,7 @@ package enum ShapeColumn: CaseIterable, Sendable {
         case .verification: return value / 0.6
         case .speed: return 1 / value
         case .read, .written: return value
-        case .time, .timeLeft, .disk, .longestUnit: return max(value, 1 / value) / 2
+        case .time, .timeLeft, .disk: return max(value, 1 / value) / 2
         }
     }
 
@@ -163,8 +157,6 @@ package enum ShapeColumn: CaseIterable, Sendable {
         switch self {
         case .time: return Self.pair(result.said.seconds, result.came.seconds) { Figure.time($0) }
         case .disk: return Self.pair(result.said.diskBytes, result.came.diskBytes) { Figure.size($0) }
-        case .longestUnit:
-            return Self.pair(result.said.longestUnitSeconds, result.came.longestUnitSeconds) { Figure.time($0) }
         default: return text(value)
         }
     }
@@ -180,7 +172,7 @@ package enum ShapeColumn: CaseIterable, Sendable {
         case .growth: Figure.size(max(0, value))
         case .speed: Figure.grouped(Int(value))
         case .read, .written: Figure.decimal(value, digits: 1)
-        case .verification, .time, .timeLeft, .disk, .longestUnit: Figure.decimal(value, digits: 2)
+        case .verification, .time, .timeLeft, .disk: Figure.decimal(value, digits: 2)
         }
     }
 }

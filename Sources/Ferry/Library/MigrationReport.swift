@@ -86,12 +86,13 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var wallTime: Duration
         /// The same, when a tenth of the work was done; nil if the call was too short for an estimate.
         public var wallTimeAfterTenth: Duration?
-        public var longestUnit: Duration
+        /// The transaction on the store; nil if there is none.
+        public var longestUnit: Duration?
         public var peakDiskBytes: Int64
 
         init?(_ plan: PlanReport) {
-            guard let time = plan.estimatedTime, let longest = plan.longestUnit else { return nil }
-            (wallTime, longestUnit) = (time, longest.time)
+            guard let time = plan.estimatedTime else { return nil }
+            (wallTime, longestUnit) = (time, plan.longestUnit?.time)
             peakDiskBytes = plan.peakDiskBytes.values.reduce(0, +)
         }
     }

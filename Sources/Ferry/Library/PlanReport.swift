@@ -12,7 +12,7 @@ public struct PlanReport: Sendable, Codable {
     public var rows: Int64 = 0
     /// The peak of additional disk space, keyed by a folder on each volume.
     public var peakDiskBytes: [String: Int64] = [:]
-    /// The longest piece of work that cannot be divided; nil if there is nothing to do, or the plan is refused.
+    /// The transaction on the store, of a step in place or of the swap; nil if there is none, or the plan is refused.
     public var longestUnit: LongestUnit?
     /// The snapshot that the migration takes first; nil if it takes none, and in plans of earlier versions.
     public var snapshot: Snapshot?
@@ -105,7 +105,7 @@ public struct PlanReport: Sendable, Codable {
         public var mayBeCloned: Bool
     }
 
-    /// A piece of work that cannot be divided: a budget can be overrun by its time.
+    /// The one transaction on the store, which cannot be divided: a budget can be overrun by its time.
     public struct LongestUnit: Sendable, Hashable, Codable {
         /// The kind of work; a later version may add more.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
@@ -115,18 +115,12 @@ public struct PlanReport: Sendable, Codable {
 
             /// The transaction of a step in place.
             public static let transaction = Self(rawValue: "transaction")
-            public static let index = Self(rawValue: "index")
-            /// The table of a many-to-many relationship.
-            public static let joinTable = Self(rawValue: "joinTable")
-            public static let chunk = Self(rawValue: "chunk")
-            /// The comparison of objects that an entity mapping finds or creates.
-            public static let verification = Self(rawValue: "verification")
             /// The transaction that writes a new store into the old one.
             public static let swap = Self(rawValue: "swap")
         }
 
         public var kind: Kind
-        /// The name of the store, the index, the table or the entity mapping.
+        /// The name of the store.
         public var name: String
         /// Counted from 1.
         public var step: Int

@@ -21,7 +21,7 @@ struct DiskNeed {
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
     init(
-        _ steps: [StepEstimates.Step], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
+        _ steps: [StepEstimate], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
         runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files

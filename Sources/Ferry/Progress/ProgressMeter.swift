@@ -34,7 +34,7 @@ final class ProgressMeter: Sendable {
     private let start: UInt64
 
     init(
-        in folder: String, runID: String, steps: Int, _ work: RunWork, machine: Double, watching disk: DiskWatch,
+        in folder: String, runID: String, steps: Int, _ work: [WorkItem], machine: Double, watching disk: DiskWatch,
         since start: UInt64
     ) {
         path = Self.path(in: folder)
@@ -65,17 +65,12 @@ final class ProgressMeter: Sendable {
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
             let now = Clock.nanoseconds()
-            if let statement = update.statement {
-                state.estimate.advance(to: statement, at: now)
-            } else {
-                state.estimate.advance(update.subject, update.done, of: update.total, at: now)
-            }
+            state.estimate.advance(update, step: step, at: now)
             state.disk.look(at: now, isDue: isNew)
-            measure(&state)
-            if state.secondsAfterTenth == nil, state.fraction ?? 0 >= 0.1,
-                let left = state.estimate.secondsLeft(at: now)
-            {
-                state.secondsAfterTenth = Double(Clock.nanoseconds(from: start, to: now)) / 1e9 + left
+            measure(&state, at: now)
+            if state.secondsAfterTenth == nil, state.fraction ?? 0 >= 0.1 {
+                state.secondsAfterTenth =
+                    Double(Clock.nanoseconds(from: start, to: now)) / 1e9 + state.estimate.secondsLeft(at: now)
             }
             write(&state, isDue: isNew)
             return (state.fraction, secondsLeft(state, at: now))
@@ -99,13 +94,12 @@ final class ProgressMeter: Sendable {
         state.disk.look(at: state.phaseStart, isDue: true)
         if state.begun == 0 { state.begun = state.phaseStart }
         state.estimate.begin(phase, step: step, at: state.phaseStart)
-        measure(&state)
+        measure(&state, at: state.phaseStart)
     }
 
-    private func measure(_ state: inout State) {
+    private func measure(_ state: inout State, at now: UInt64) {
         if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = state.done.values.clampedSum }
-        // An estimate may grow, but the share never decreases.
-        state.fraction = max(state.phase == .preflight ? 0 : state.estimate.fraction, state.fraction ?? 0)
+        if state.phase != .preflight { state.fraction = state.estimate.fraction(at: now) }
     }
 
     /// Nil in the first second of a call, when the estimate is unreliable.

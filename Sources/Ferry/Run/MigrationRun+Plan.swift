@@ -22,7 +22,7 @@ struct Planned {
     /// The properties whose values are computed anew.
     var transformed: [Transformation] = []
     /// The estimates of the steps; empty until they are made.
-    var steps: [StepEstimates.Step] = []
+    var steps: [StepEstimate] = []
 
     /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows: Bool { checkedTables?.isEmpty != true }
@@ -40,11 +40,11 @@ extension MigrationRun {
     /// A plan with the estimates of its steps; made again if its one transaction may outlast the budget.
     func estimated(_ planned: Planned, _ store: OpenedStore, again: () throws -> Planned?) throws -> Planned {
         var planned = planned
-        planned.steps = try stepEstimates(planned, store).find()
+        planned.steps = try stepEstimates(planned, store)
         guard copying == nil, try outlastsBudget(planned, store) else { return planned }
         copying = Planner.Copying(allBecause: "the time budget may run out within its one transaction")
         guard var planned = try again() else { return planned }
-        planned.steps = try stepEstimates(planned, store).find()
+        planned.steps = try stepEstimates(planned, store)
         return planned
     }
 
@@ -52,7 +52,7 @@ extension MigrationRun {
     private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
         guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
             planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace),
-            let longest = try stepEstimates(planned, store).longestUnit(of: planned.steps, swapsStore: false)
+            let longest = try longestUnit(planned, store)
         else { return false }
         // The estimate is of an idle machine.
         return longest.time * 3 > budget

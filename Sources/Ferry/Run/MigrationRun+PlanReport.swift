@@ -156,34 +156,6 @@ extension MigrationRun {
             + (distinct.count > 4 ? " and \(distinct.count - 4) more" : "")
     }
 
-    func stepEstimates(_ planned: Planned, _ store: OpenedStore) throws -> StepEstimates {
-        try StepEstimates(
-            planned: planned, store: store, configuration: configuration, machine: machine(for: planned, store))
-    }
-
-    /// The time of work on this machine; a small store, or a small part of one, is migrated before a probe would tell.
-    func machine(for planned: Planned, _ store: OpenedStore) throws -> Double {
-        if let machine { return machine }
-        let isPart = planned.checkedTables != nil && configuration.budget == nil
-        let rows = planned.rows.values.reduce(0, +)
-        let read = isPart ? Double(planned.countedRows.values.reduce(0, +)) / Double(max(rows, 1)) : 1
-        let isSmall =
-            try Double(store.contentBytes()) * read < Double(isPart ? MachineProbe.leastPart : MachineProbe.leastStore)
-        let found = configuration.thresholds.machine ?? (isSmall ? 1 : MachineProbe.factor())
-        machine = found
-        return found
-    }
-
-    /// The warning that a budget is shorter than the longest unit; nil without such a budget.
-    func budgetWarning(_ longest: Duration?) -> FerryWarning? {
-        guard let budget = configuration.budget, let longest, longest > budget else { return nil }
-        return FerryWarning(
-            .budgetTooShort,
-            "The budget of \(budget.inWords) cannot be met: the longest unit of work takes about \(longest.inWords) on this "
-                + "machine and cannot be divided.",
-            about: .init(path: place.store))
-    }
-
     /// The public report of a plan, with its time and the disk space that it needs.
     ///
     /// `readsRows` says whether the run still has to read the whole store before it begins.
@@ -197,12 +169,11 @@ extension MigrationRun {
         report.peakDiskBytes = try diskNeed(
             planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned)
         ).bytesByFolder
-        report.longestUnit = try stepEstimates(planned, store).longestUnit(
-            of: planned.steps, swapsStore: place.output == nil && !planned.plan.mayChangeStore)
-        let machine = try machine(for: planned, store)
-        report.snapshot = try snapshotEstimate(store, machine: machine)
-        var seconds = try time(since: start).inSeconds + work(planned, store).seconds(machine: machine)
-        if readsRows, planned.writesRows { seconds += try Double(store.contentBytes()) * WorkCosts.check * machine }
+        report.longestUnit = try longestUnit(planned, store)
+        let rates = try rates(planned, store)
+        report.snapshot = try snapshotEstimate(store, rates)
+        var seconds = try time(since: start).inSeconds + rates.seconds(work(planned, store))
+        if readsRows, planned.writesRows { seconds += try rates.seconds(.pages, Double(store.contentBytes())) }
         report.estimatedTime = .clamped(seconds: seconds)
         return report
     }
@@ -221,7 +192,7 @@ extension MigrationRun {
     }
 
     func diskNeed(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step], copiesStore: Bool = false
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimate], copiesStore: Bool = false
     ) throws -> DiskNeed {
         let isInPlace = plan.mayChangeStore && place.output == nil
         return try DiskNeed(
@@ -230,7 +201,7 @@ extension MigrationRun {
             snapshot: takesSnapshot ? (folder: snapshotFolder, share: shareOfSnapshot(store)) : nil, files: files)
     }
 
-    private func snapshotEstimate(_ store: OpenedStore, machine: Double) throws -> PlanReport.Snapshot? {
+    private func snapshotEstimate(_ store: OpenedStore, _ rates: WorkRates) throws -> PlanReport.Snapshot? {
         guard takesSnapshot else { return nil }
         let (bytes, share) = (Double(try store.contentBytes()), shareOfSnapshot(store))
         let isClone = configuration.clonesSnapshot
@@ -239,7 +210,7 @@ extension MigrationRun {
             try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
         return try PlanReport.Snapshot(
             isClone: isClone, bytes: Int64(bytes * share),
-            seconds: isClone ? WorkCosts.phase : (WorkCosts.phase + bytes * WorkCosts.snapshot) * machine,
+            seconds: isClone ? 0 : rates.seconds([.snapshot(of: bytes)]),
             mayBeCloned: isOneVolume && files.mayClone(at: folder))
     }
 

@@ -37,17 +37,6 @@ extension MigrationRun {
             in: folder.path, isOneTransaction: plan.mayChangeStore && place.output == nil,
             hasChunks: plan.steps.contains { $0.mode == .copy }, stop: stop)
     }
-
-    /// The work of the run after preflight.
-    func work(_ planned: Planned, _ store: OpenedStore) throws -> RunWork {
-        let plan = planned.plan
-        return RunWork(
-            steps: planned.steps.map(\.work), isOneTransaction: plan.mayChangeStore && place.output == nil,
-            isVerifiedBeforeCommit: verifiesBeforeCommit(planned),
-            takesSnapshot: takesSnapshot && !configuration.clonesSnapshot, verify: configuration.verify,
-            jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
-            swaps: place.output == nil && !plan.mayChangeStore)
-    }
 }
 
 extension StopRequest {

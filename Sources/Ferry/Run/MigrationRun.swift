@@ -50,7 +50,7 @@ final class MigrationRun {
     var meter: ProgressMeter?
     /// The orders of an operator after preflight.
     var control: RunControl?
-    /// The time of work on this machine, relative to that of ``WorkCosts``.
+    /// The time of work on this machine, relative to the guesses of ``WorkRates``.
     var machine: Double?
     /// The bytes of a snapshot for one byte of the store, if they are known.
     var snapshotShare: Double?
@@ -212,8 +212,6 @@ final class MigrationRun {
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        // Of hundreds of entities they hold some MiB, which the run needs.
-        for index in planned.steps.indices { planned.steps[index].program = nil }
         // Each holds the steps of a way that was considered.
         planned.plan.comparisons = []
         if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.found != nil,

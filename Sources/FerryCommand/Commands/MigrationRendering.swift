@@ -71,7 +71,7 @@ package struct MigrationRendering: CommandReport {
             "earlierSeconds": run.earlierTime.inSeconds,
             "estimates": run.estimates.map {
                 [
-                    "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,
+                    "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit?.inSeconds,
                     "diskBytes": $0.peakDiskBytes, "secondsAfterTenth": $0.wallTimeAfterTenth?.inSeconds,
                 ] as JSON
             },

@@ -114,12 +114,9 @@ package struct PlanRendering: CommandReport {
             facts.append(("Snapshot", "about \(Quantity.sizeText(snapshot.bytes)) in \(time)\(clone)"))
         }
         if let time = plan.estimatedTime, time >= .seconds(1) {
-            facts.append(("Time", "about \(Quantity.durationText(time)) on this machine"))
-        }
-        if let unit = plan.longestUnit, unit.seconds >= 1 {
-            let kind = unit.kind == .joinTable ? "join table" : unit.kind.rawValue
-            let time = Quantity.durationText(seconds: unit.seconds)
-            facts.append(("Longest", "\(kind) \(unit.name) of step \(unit.step), about \(time), as one unit"))
+            let unit = plan.longestUnit.flatMap { $0.kind == .transaction && $0.seconds >= 1 ? $0 : nil }
+            let part = unit.map { ", of which \(Quantity.durationText(seconds: $0.seconds)) in one transaction" } ?? ""
+            facts.append(("Time", "about \(Quantity.durationText(time)) on this machine\(part)"))
         }
         return facts
     }

@@ -1,0 +1,206 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// The rows of a store's tables and their average bytes, from which the bytes of every operation follow.
+struct TableSizes {
+    private struct Table {
+        /// By entity number; the rows of a join table have number 0.
+        var rows: [Int64: Double] = [:]
+        /// The bytes of all rows.
+        var bytes = 0.0
+
+        var count: Double { rows.values.reduce(0, +) }
+    }
+
+    let layout: StoreLayout
+    /// By upper-case name.
+    private var tables: [String: Table] = [:]
+
+    /// The work on a row or an index entry beside its values, in bytes: finding its place takes as long as writing so
+    /// many.
+    static let rowWork = 50.0
+    /// The bytes of a row of integers, with key and header; of an index entry with a number, and with a text.
+    private static let rowOfIntegers = 20.0
+    private static let entry = (ofNumber: 20.0, ofText: 40.0)
+    /// The typical bytes of a JSON element.
+    private static let element = 64.0
+
+    private init(_ layout: StoreLayout) { self.layout = layout }
+
+    func has(_ table: String) -> Bool { tables[table.uppercased()] != nil }
+
+    /// The rows of a table with some entity numbers, or all with nil.
+    func rows(in table: String, numbers: [Int64]? = nil) -> Double {
+        guard let table = tables[table.uppercased()] else { return 0 }
+        return numbers.map { $0.reduce(0) { $0 + (table.rows[$1] ?? 0) } } ?? table.count
+    }
+
+    func rows(of entity: String) -> Double {
+        guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return 0 }
+        return rows(in: table.name, numbers: [number])
+    }
+
+    func bytes(of table: String) -> Double { tables[table.uppercased()]?.bytes ?? 0 }
+
+    /// The work of reading or writing rows of a table, all with nil.
+    func work(on table: String, rows: Double? = nil) -> Double {
+        let count = self.rows(in: table)
+        return (rows ?? count) * (bytes(of: table) / max(1, count) + Self.rowWork)
+    }
+
+    func work(of entity: String, rows: Double) -> Double { work(on: layout.table(of: entity)?.name ?? "", rows: rows) }
+
+    func bytes(of index: IndexDefinition) -> Double {
+        rows(in: index.table) * (layout.holdsTexts(index) ? Self.entry.ofText : Self.entry.ofNumber)
+    }
+
+    /// The bytes of all tables and indexes.
+    var bytes: Double {
+        tables.values.reduce(0) { $0 + $1.bytes } + layout.indexes.reduce(0) { $0 + bytes(of: $1) }
+    }
+
+    // MARK: The next version
+
+    /// The objects that a mapping makes, at most, from the objects of this store.
+    func objects(madeBy mapping: ResolvedEntityMapping) -> Double {
+        switch mapping.iteration?.elements {
+        case nil: return rows(of: mapping.source)
+        case .json(_, _)?: return work(of: mapping.source, rows: rows(of: mapping.source)) / Self.element
+        case let elements?:
+            guard let name = elements.sourceKey else { return tables.values.reduce(0) { $0 + $1.count } }
+            return links(of: name, from: mapping.source)
+        }
+    }
+
+    private func links(of name: String, from entity: String) -> Double {
+        guard let relationship = layout.model.relationship(name, of: entity), relationship.isToMany else {
+            return rows(of: entity)
+        }
+        if case .join(let table, _, _, _, _)? = layout.storage(of: name, in: entity) { return rows(in: table) }
+        return layout.model.family(of: relationship.destinationEntity).reduce(0) { $0 + rows(of: $1) }
+    }
+
+    /// The sizes of the store that a step makes: an object has its share of the bytes by the attributes that it takes.
+    func after(_ step: ResolvedStep, in destination: StoreLayout) -> TableSizes {
+        var next = TableSizes(destination)
+        var links: [String: [String: Double]] = [:]
+        for mapping in step.entityMappings {
+            let made = objects(madeBy: mapping)
+            let taken = mapping.attributes.count { $0.expression != nil }
+            let share = min(1, Double(taken + 1) / Double(layout.model.attributes(of: mapping.source).count + 1))
+            let bytes = made * max(Self.rowOfIntegers, share * bytes(ofRowOf: mapping.source))
+            next.add(made, bytes: bytes, of: mapping.destination)
+            for rule in mapping.relationships {
+                guard case .join(let table, _, _, _, _)? = destination.storage(of: rule.name, in: mapping.destination)
+                else { continue }
+                links[table, default: [:]][rule.name, default: 0] +=
+                    rule.sourceRelationship.map { self.links(of: $0, from: mapping.source) } ?? made
+            }
+        }
+        // Either side may have the rule.
+        for table in destination.joinTables { next.add(links[table.name]?.values.max() ?? 0, to: table) }
+        return next
+    }
+
+    private func bytes(ofRowOf entity: String) -> Double { work(of: entity, rows: 1) - Self.rowWork }
+
+    private mutating func add(_ rows: Double, bytes: Double, of entity: String) {
+        guard let name = layout.table(of: entity)?.name.uppercased(), let number = layout.number(of: entity) else {
+            return
+        }
+        tables[name, default: Table()].rows[number, default: 0] += rows
+        tables[name]?.bytes += bytes
+    }
+
+    private mutating func add(_ links: Double, to table: JoinTable) {
+        tables[table.name.uppercased()] = Table(rows: [0: links], bytes: links * Self.rowOfIntegers)
+    }
+}
+
+// MARK: The store's own sizes
+
+extension TableSizes {
+    /// The rows that are read of a table, at even distances: reading all would take as long as a migration.
+    private static let samples: Int64 = 48
+    /// The rows of smaller tables count as average ones, unless the store's rows are long.
+    private static let smallTable = 500.0
+    private static let longRow = 1_000.0
+    private static let averageRow = 100.0
+    /// Sampled sizes are trusted up to this factor: a file has free and half-full pages.
+    private static let scales = 0.4...2.5
+
+    /// Samples the rows of a store with these rows of exactly each entity.
+    ///
+    /// - Throws: ``DatabaseError``.
+    init(
+        of layout: StoreLayout, _ inspection: StoreInspection, rows: [String: Int64], on connection: Connection
+    ) throws {
+        self.init(layout)
+        let free =
+            try (connection.pragma("freelist_count")?.integer ?? 0)
+            * (connection.pragma("page_size")?.integer ?? 0)
+        let used = try Double(connection.contentBytes() - free)
+        let areLong = used > Self.longRow * Double(rows.values.reduce(1, +))
+        for table in layout.tablesInOrder {
+            let entities = layout.entities(inTableOf: table.root)
+            let count = entities.reduce(0) { $0 + Double(rows[$1] ?? 0) }
+            let isSampled = count >= (areLong ? 1 : Self.smallTable)
+            let width = try isSampled ? Self.averageIfSound(table, on: connection) : nil
+            for entity in entities {
+                let rows = Double(rows[entity] ?? 0)
+                add(rows, bytes: rows * (width ?? Self.averageRow), of: entity)
+            }
+        }
+        for table in layout.joinTables {
+            add(Double(inspection.joinTables.first { $0.table == table.name }?.rows ?? 0), to: table)
+        }
+        guard bytes > 0, used > 0 else { return }
+        let scale = min(max(used / bytes, Self.scales.lowerBound), Self.scales.upperBound)
+        for name in tables.keys { tables[name]?.bytes *= scale }
+    }
+
+    /// Returns nil for a table whose pages or rows are damaged: preflight reports the damage.
+    private static func averageIfSound(_ table: EntityTable, on connection: Connection) throws -> Double? {
+        do {
+            return try averageRow(of: table, on: connection)
+        } catch let error as DatabaseError where !error.isInterrupted {
+            return nil
+        }
+    }
+
+    /// The average bytes of a row; SQLite tells types and lengths without reading long values.
+    private static func averageRow(of table: EntityTable, on connection: Connection) throws -> Double? {
+        let name = Connection.quoted(table.name)
+        guard let first = try connection.integer("SELECT min(Z_PK) FROM \(name)"),
+            let last = try connection.integer("SELECT max(Z_PK) FROM \(name)"),
+            case let (range, isTooWide) = last.subtractingReportingOverflow(first), !isTooWide
+        else { return nil }
+        let types = table.columns.map { ", typeof(\(Connection.quoted($0.name)))" }.joined()
+        let row = try connection.prepare("SELECT Z_PK\(types) FROM \(name) WHERE Z_PK >= ?1 ORDER BY Z_PK LIMIT 1")
+        var (sum, seen) = (0.0, 0.0)
+        for sample in 0..<samples {
+            try row.bind(first + range / samples * sample, at: 1)
+            defer { row.reset() }
+            guard try row.step() else { break }
+            seen += 1
+            sum += rowOfIntegers
+            for (place, column) in table.columns.enumerated() {
+                switch row.text(place + 1) {
+                case "text", "blob":
+                    let value = try BlobHandle(
+                        column.name, of: table.name, row: row.integer(0), schema: "main", on: connection)
+                    sum += Double(value.count)
+                case "real": sum += 8
+                case "integer": sum += 3
+                default: break
+                }
+            }
+        }
+        return seen > 0 ? sum / seen : nil
+    }
+}
