@@ -121,13 +121,6 @@ package struct EntityMappingPlan: Sendable {
 }
 
 extension StepPlan {
-    /// Returns the step with a row count for each entity mapping of unknown or no rows.
-    package func assuming(rows: Int64) -> StepPlan {
-        var step = self
-        step.forEachMapping { if $0.rows <= 0 { ($0.rows, $0.isKnown) = (rows, true) } }
-        return step
-    }
-
     /// Leaves out source objects without a mandatory value, as a `where` would.
     package mutating func leaveOutDamagedRows() {
         resolved = resolved.droppingEmptyMandatoryValues()

@@ -142,6 +142,18 @@ package struct Planner: Sendable {
         }
     }
 
+    /// Gives a plan other counts of the store's rows, which change neither its steps nor their modes.
+    package func count(
+        _ rows: [String: Int64], areEstimated: Bool, in plan: inout MigrationPlan
+    ) throws(FerryError) {
+        plan.losses = plan.losses.compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
+        addRows(rows, areEstimated: areEstimated, to: &plan)
+        for index in plan.steps.indices {
+            (plan.steps[index].keptPart, plan.steps[index].fillsAllBecause) = (nil, nil)
+        }
+        try findKeptParts(of: &plan)
+    }
+
     /// The warnings of the steps, without those that repeat losses.
     private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in

@@ -6,115 +6,100 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// A plan with the facts about the store on which it is based.
-struct Planned {
-    var plan: MigrationPlan
-    let inspection: StoreInspection
-    let layout: StoreLayout
-    /// Rows of exactly each entity; estimated for a plan that writes none.
-    let rows: [String: Int64]
-    /// The program of the first step, if it runs in place; nil for a plan without steps.
-    let inPlace: ProgramInPlace?
-    /// What is asked about rows: of all tables whose rows are counted.
-    let scans: TableScans
-    /// The store's tables whose pages and rows are checked: those that the run writes; nil for all.
-    var checkedTables: Set<String>?
-    /// The properties whose values are computed anew.
-    var transformed: [Transformation] = []
-    /// The estimates of the steps; empty until they are made.
-    var steps: [StepEstimate] = []
-
-    /// Whether the run writes rows; if not, it ignores their damage.
-    var writesRows: Bool { checkedTables?.isEmpty != true }
-
-    /// The rows of the entities that were counted; estimates are in no snapshot's manifest.
-    var countedRows: [String: Int64] {
-        guard let checkedTables else { return rows }
-        return rows.filter { entity, _ in layout.table(of: entity).map { checkedTables.contains($0.name) } == true }
+extension MigrationRun {
+    /// How much a plan reads of the store's rows.
+    enum Reading {
+        /// As little as possible, for a plan without scans.
+        case little
+        /// What a migration reads before it begins, with the number of all losses.
+        case all
+        /// What a migration reads before it begins.
+        case run
+        /// What a migration reads after its snapshot: no step needs counts.
+        case afterSnapshot
+        /// Nothing, with the counts of an earlier call.
+        case known([String: Int64])
     }
 
-    func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
-}
-
-extension MigrationRun {
-    /// A plan with the estimates of its steps; made again if its one transaction may outlast the budget.
-    func estimated(_ planned: Planned, _ store: OpenedStore, again: () throws -> Planned?) throws -> Planned {
-        var planned = planned
+    /// Plans a migration, from what is read of the store.
+    ///
+    /// A step on the store itself is planned from estimates, and only the tables that it writes are counted: a renaming
+    /// takes as long for two million rows as for none, and no statement can write the other tables.
+    func planned(
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ reading: Reading
+    ) throws -> Planned {
+        let isScoped = try mayCountFewTables(of: store, reading)
+        var facts: StoreFacts
+        switch reading {
+        case .known(let rows): facts = try StoreFacts(of: store, as: version, to: target, .estimated, known: rows)
+        case .little: facts = try StoreFacts(of: store, as: version, to: target, .estimated)
+        case .afterSnapshot:
+            facts = try StoreFacts(of: store, as: version, to: target, .estimated)
+            facts.areEstimated = true
+        case .run, .all:
+            facts = try StoreFacts(of: store, as: version, to: target, isScoped ? .estimated : .exact)
+        }
+        var (plan, inPlace) = try plan(facts, on: store)
+        if isScoped {
+            try facts.count(in: writtenTables(plan, inPlace), of: store)
+            var planner = planner
+            planner.countedEntities = facts.countedEntities
+            try planner.count(facts.rows, areEstimated: facts.areEstimated, in: &plan)
+        }
+        var planned = Planned(plan: plan, facts: facts, inPlace: inPlace)
+        try countLosses(of: &planned, on: store, reading)
+        planned.plan.warnings += adoption?.warnings ?? []
+        let comparisons = Comparisons(of: planned.plan, configuration)
+        planned.plan.warnings += comparisons.warnings
+        planned.plan.refusals += comparisons.refusals
+        // Without a way to the target, the names do not matter.
+        if !planned.plan.steps.isEmpty { planned.plan.refusals += nameRefusals }
         planned.steps = try stepEstimates(planned, store)
         guard copying == nil, try outlastsBudget(planned, store) else { return planned }
         copying = Planner.Copying(allBecause: "the time budget may run out within its one transaction")
-        guard var planned = try again() else { return planned }
-        planned.steps = try stepEstimates(planned, store)
-        return planned
+        return try self.planned(store, from: version, to: target, reading)
     }
 
-    /// Whether a step that rewrites rows in one transaction may never end, since each call stops and begins again.
-    private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
-        guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
-            planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace),
-            let longest = try longestUnit(planned, store)
+    /// Whether a run reads no more than the tables that it writes, if it is a step on the store itself.
+    ///
+    /// A compressed snapshot reads every page in any case; a clone reads nothing, and its manifest can do without counts.
+    private func mayCountFewTables(of store: OpenedStore, _ reading: Reading) throws -> Bool {
+        switch reading {
+        case .little, .afterSnapshot, .known: return false
+        case .run, .all: break
+        }
+        guard !takesSnapshot || configuration.clonesSnapshot, place.output == nil, configuration.damaged == .refuse
         else { return false }
-        // The estimate is of an idle machine.
-        return longest.time * 3 > budget
+        return try store.contentBytes() > configuration.thresholds.smallStoreBytes
     }
 
-    /// The plan, with counted rows unless the counts do not matter.
-    ///
-    /// A step in place that writes no row (a renaming, a new attribute without default) takes as long for two million
-    /// rows as for none; counting the rows would take longer than the rest. `counted` are counts of an earlier call,
-    /// and no step after the snapshot needs counts.
-    func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
-        counted: [String: Int64]?
-    ) throws -> Planned {
-        if let counted {
-            return try planned(
-                store, from: version, to: target, .estimated, areRowsEstimated: false, counted: counted)
-        }
-        // A clone reads nothing, and its manifest can do without the counts.
-        let readsAll = takesSnapshot && !configuration.clonesSnapshot
-        let asksForRows = isPastSnapshot || readsAll || place.output != nil || configuration.damaged != .refuse
-        if !asksForRows, try store.contentBytes() > configuration.thresholds.smallStoreBytes {
-            var planned = try planned(
-                store, from: version, to: target, .estimated, areRowsEstimated: true, losses: nil)
-            if try writesNoRow(planned) {
-                planned.checkedTables = []
-                planned.plan.losses = try LossCounter(
-                    connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows, now: now
-                ).counted(planned.plan.losses, configuration.losses == .allow ? .little : .presence)
-                refuseLosses(of: &planned.plan)
-                return planned
-            }
-            if let planned = try plannedForWritten(planned, store, from: version, to: target) { return planned }
-        }
-        guard !isPastSnapshot else {
-            return try planned(store, from: version, to: target, .estimated, areRowsEstimated: true)
-        }
-        return try planned(store, from: version, to: target, .exact)
-    }
-
-    /// The plan of one step in place that checks and counts only the tables that it writes; nil if all are checked.
-    ///
-    /// Beside a compressed snapshot a run reads every page in any case, and in a file of the run folder full verification
-    /// compares all rows; on the store itself no statement can write the other tables.
-    private func plannedForWritten(
-        _ estimated: Planned, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion
-    ) throws -> Planned? {
-        guard configuration.verify != .full || estimated.plan.runsInFolderBecause == nil,
-            let tables = try writtenTables(estimated)
+    /// The store's tables that a step on the store itself writes; nil if all are read, also to be compared.
+    private func writtenTables(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Set<String>? {
+        // A plan with exact counts reports the reason of a refusal.
+        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let step = plan.steps.first,
+            case .success(let program)? = try inPlace?.attempt()
         else { return nil }
-        var planned = try planned(store, from: version, to: target, .exactly(in: tables))
-        guard try writtenTables(planned) == tables else { return nil }
-        planned.checkedTables = tables
-        return planned
+        if program.moves.touched.isEmpty { return step.readsRows ? nil : [] }
+        return step.parts.isEmpty ? program.moves.writtenTables : nil
     }
 
-    private func writtenTables(_ planned: Planned) throws -> Set<String>? {
-        let plan = planned.plan
-        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, plan.steps[0].parts.isEmpty else {
-            return nil
+    private func countLosses(of planned: inout Planned, on store: OpenedStore, _ reading: Reading) throws {
+        let counter = LossCounter(
+            connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows, scans: planned.scans,
+            now: now)
+        var effort = LossCounter.Effort.presence
+        switch reading {
+        case .little, .known: effort = .little
+        case .all: effort = .all
+        case .run, .afterSnapshot: if configuration.losses == .allow { effort = .little }
         }
-        return try planned.inPlace?.program().moves.writtenTables
+        counter.ask(for: planned.plan.losses, planned.plan.transformed)
+        planned.plan.losses = try counter.counted(planned.plan.losses, effort)
+        planned.transformed = try counter.transformed(planned.plan.transformed, effort)
+        // A resumed run does not ask again.
+        if case .known = reading { return }
+        let refusal = configuration.refusal(of: planned.plan.losses, hasMappingModels: !inputs.mappingModels.isEmpty)
+        if let refusal { planned.plan.refusals.append(refusal) }
     }
 
     /// The plan for a store that is only read; nil if the store has the target version.
@@ -123,56 +108,29 @@ extension MigrationRun {
         let (version, target) = try ends(of: store)
         guard version.hashes != target.hashes else { return nil }
         return try FerryError.beforeRun(on: place.store) {
-            try planned(
-                store, from: version, to: target, checksRows ? .exact : .estimated, losses: checksRows ? .all : .little)
+            try planned(store, from: version, to: target, checksRows ? .all : .little)
         }
     }
 
-    private func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, _ counting: StoreInspection.Counting,
-        areRowsEstimated: Bool? = nil, counted: [String: Int64]? = nil, losses effort: LossCounter.Effort? = .presence
-    ) throws -> Planned {
-        let (inspection, layout) = try store.inspect(version, counting: counting)
-        let scans = TableScans(on: store.sourceGuard.connection, of: counting.tables)
-        let rows = counted ?? inspection.rowsOfEntities
-        let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
-        // Elsewhere either all counts are exact, or none is taken for it.
-        let isMixed = if case .exactly = counting { true } else { false }
-        let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.name)) : []
-        let counter = LossCounter(
-            connection: store.sourceGuard.connection, layout: layout, rows: rows, scans: scans, now: now)
-        var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
+    // MARK: The plan alone
+
+    /// Makes the plan, and makes it once more if the store itself has something against a step in place.
+    private func plan(_ facts: StoreFacts, on store: OpenedStore) throws -> (MigrationPlan, ProgramInPlace?) {
+        var plan = try answered(facts, on: store)
         var inPlace = programInPlace(of: plan, on: store)
-        if let reason = try obstacleOfStore(plan, inPlace, layout, scans) {
+        if let reason = try obstacleOfStore(plan, inPlace, facts.layout, facts.scans) {
             copying = Planner.Copying(mappedBecause: reason)
-            plan = try self.plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
+            plan = try answered(facts, on: store)
             inPlace = programInPlace(of: plan, on: store)
         }
-        if let reason = try reasonToFillAll(plan, store, layout, scans) {
+        if let reason = try reasonToFillAll(plan, store, facts.layout, facts.scans) {
             var copying = planner.copying
             copying.wholeBecause = reason
             self.copying = copying
             plan.fillAllTables(because: reason)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, inPlace)
-        var transformed: [Transformation] = []
-        if let effort {
-            // A resumed run does not ask again.
-            let isShort = effort == .presence && (configuration.losses == .allow || counted != nil)
-            counter.ask(for: plan.losses, plan.transformed)
-            plan.losses = try counter.counted(plan.losses, isShort ? .little : effort)
-            transformed = try counter.transformed(plan.transformed, isShort ? .little : effort)
-            if counted == nil { refuseLosses(of: &plan) }
-        }
-        plan.warnings += adoption?.warnings ?? []
-        let comparisons = Comparisons(of: plan, configuration)
-        plan.warnings += comparisons.warnings
-        plan.refusals += comparisons.refusals
-        // Without a way to the target, the names do not matter.
-        if !plan.steps.isEmpty { plan.refusals += nameRefusals }
-        return Planned(
-            plan: plan, inspection: inspection, layout: layout, rows: rows, inPlace: inPlace, scans: scans,
-            transformed: transformed)
+        return (plan, inPlace)
     }
 
     private func programInPlace(of plan: MigrationPlan, on store: OpenedStore) -> ProgramInPlace? {
@@ -181,46 +139,23 @@ extension MigrationRun {
         }
     }
 
-    private func refuseLosses(of plan: inout MigrationPlan) {
-        let isGiven = !inputs.mappingModels.isEmpty
-        if let refusal = configuration.refusal(of: plan.losses, hasMappingModels: isGiven) {
-            plan.refusals.append(refusal)
-        }
-    }
-
-    /// Makes the plan, and reads the rows on which the route depends; `exact` are entities with counted rows beside
-    /// estimated ones.
-    private func plan(
-        from version: ModelVersion, to target: ModelVersion, _ rows: [String: Int64], _ exact: Set<String>,
-        areRowsEstimated: Bool, _ counter: LossCounter
-    ) throws -> MigrationPlan {
+    /// Plans with the values on which the route depends.
+    private func answered(_ facts: StoreFacts, on store: OpenedStore) throws -> MigrationPlan {
         var planner = planner
-        planner.countedEntities = exact
         planner.endsAtQuestions = true
-        let ends = RouteEnds(source: version.hashes, target: target.hashes, name: configuration.target)
+        let ends = RouteEnds(source: facts.version.hashes, target: facts.target.hashes, name: configuration.target)
         planner.comparisons = inputs.comparisons.withLock { $0[ends] ?? [] }
-        var plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
-        let comparisons = plan.comparisons
-        if !comparisons.isEmpty { inputs.comparisons.withLock { $0[ends] = comparisons } }
-        if !plan.questions.isEmpty {
-            planner.endsAtQuestions = false
-            planner.comparisons = plan.comparisons
-            planner.values = try counter.presence(of: plan.questions)
-            plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
-        }
-        return plan
-    }
-
-    /// Whether a plan is one step in place that writes no row and has no requirements on rows.
-    private func writesNoRow(_ planned: Planned) throws -> Bool {
-        let plan = planned.plan
-        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let step = plan.steps.first,
-            step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
-            step.needsUniqueValues.isEmpty, step.needsValues.isEmpty,
-            // The plan with counted rows reports the reason of a refusal.
-            case .success(let program)? = try planned.inPlace?.attempt()
-        else { return false }
-        return program.moves.touched.isEmpty
+        let plan = planner.plan(
+            from: facts.version, to: facts.target, rows: facts.rows, areRowsEstimated: facts.areEstimated)
+        if !plan.comparisons.isEmpty { inputs.comparisons.withLock { $0[ends] = plan.comparisons } }
+        guard !plan.questions.isEmpty else { return plan }
+        planner.endsAtQuestions = false
+        planner.comparisons = plan.comparisons
+        planner.values = try LossCounter(
+            connection: store.sourceGuard.connection, layout: facts.layout, rows: facts.rows, now: now
+        ).presence(of: plan.questions)
+        return planner.plan(
+            from: facts.version, to: facts.target, rows: facts.rows, areRowsEstimated: facts.areEstimated)
     }
 
     /// Selects the models and mapping models that fit the store.
@@ -258,10 +193,23 @@ extension MigrationRun {
         if let copying { planner.copying = copying }
         return planner
     }
+
+    /// Whether a step that rewrites rows in one transaction may never end, since each call stops and begins again.
+    private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
+        guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
+            planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace),
+            let longest = try longestUnit(planned, store)
+        else { return false }
+        // The estimate is of an idle machine.
+        return longest.time * 3 > budget
+    }
 }
 
-extension StoreInspection {
-    var rowsOfEntities: [String: Int64] { Dictionary(entities.map { ($0.name, $0.rows ?? 0) }, uniquingKeysWith: +) }
+extension StepPlan {
+    /// Whether the step has requirements on rows, though it writes none.
+    fileprivate var readsRows: Bool {
+        !(needsRowCheck.isEmpty && needsEmptySource.isEmpty && needsUniqueValues.isEmpty && needsValues.isEmpty)
+    }
 }
 
 extension Configuration {

@@ -18,7 +18,6 @@ extension MigrationRun {
             try checkParts(of: store, as: version)
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        planned = try estimated(planned, store) { try self.planned(store, checksRows: checksRows) }
         var report = try report(planned, store, readsRows: !checksRows)
         do {
             try RunFolder.checkIsOwn(place.runFolder, files: files)
@@ -44,7 +43,7 @@ extension MigrationRun {
             if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
             report.refusals = lossesLast(report.refusals, planned.plan.losses + preflight.losses)
-            report.warnings += preflight.findings.warnings
+            report.warnings += preflight.findings.warnings + warningsOfUnchecked(planned)
             report.losses += preflight.findings.losses ?? []
         } else {
             report.refusals = try refusalsBeforeScans(report.refusals, planned, store, &preflight)

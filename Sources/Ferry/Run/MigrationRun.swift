@@ -189,18 +189,15 @@ final class MigrationRun {
         // Only preflight and the snapshot's manifest need counted rows.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.head.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : earlier?.migration.rows
+        let reading = counted.map(Reading.known) ?? (isPastSnapshot ? .afterSnapshot : .run)
         var planned: Planned
         let bytes: Int64
         do {
-            let plan = {
-                try sourceGuard.connection.abandoning(on: self.stop) {
-                    try self.planned(store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted)
-                }
+            planned = try sourceGuard.connection.abandoning(on: stop) {
+                try self.planned(store, from: version, to: target, reading)
             }
-            planned = try plan()
             bytes = try store.contentBytes()
             settleMemory(before: bytes)
-            planned = try estimated(planned, store) { try plan() }
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
@@ -294,34 +291,38 @@ final class MigrationRun {
         findings.transformed = planned.transformed
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
-        if !planned.writesRows {
-            findings.warnings.append(
-                FerryWarning(
-                    .rowsNotChecked,
-                    "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.",
-                    about: .init(path: place.store)))
-        } else if let checked = planned.checkedTables {
-            findings.warnings.append(
-                FerryWarning(
-                    .rowsNotChecked,
-                    "Only the rows of \(checked.sorted().joined(separator: ", ")) are written, so no others were scanned: "
-                        + "their counts are estimates, and damage in them stays as it is.",
-                    about: .init(path: place.store)))
-        }
-        if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {
-            findings.warnings.append(
-                FerryWarning(
-                    .sharedFilesNotChecked,
-                    "With these mapping models, two values may refer to the same external file, which Core Data may delete with "
-                        + "either; only verification detects this, and it is turned off.",
-                    about: .init(path: place.store)))
-        }
+        findings.warnings += warningsOfUnchecked(planned)
         let refusals = try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
         // A resumed run does not ask again.
         let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
         try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.losses))
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
+    }
+
+    /// What neither preflight nor verification looks at.
+    func warningsOfUnchecked(_ planned: Planned) -> [FerryWarning] {
+        var warnings: [FerryWarning] = []
+        func warn(_ code: FerryWarning.Code, _ message: String) {
+            warnings.append(FerryWarning(code, message, about: .init(path: place.store)))
+        }
+        if !planned.writesRows {
+            warn(
+                .rowsNotChecked,
+                "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.")
+        } else if let checked = planned.checkedTables {
+            warn(
+                .rowsNotChecked,
+                "Only the rows of \(checked.sorted().joined(separator: ", ")) are written, so no others were scanned: "
+                    + "their counts are estimates, and damage in them stays as it is.")
+        }
+        if configuration.verify == .none, planned.plan.steps.contains(where: \.resolved.mayShareFiles) {
+            warn(
+                .sharedFilesNotChecked,
+                "With these mapping models, two values may refer to the same external file, which Core Data may delete "
+                    + "with either; only verification detects this, and it is turned off.")
+        }
+        return warnings
     }
 
     /// Throws the first refusal, with all of them as its cause.

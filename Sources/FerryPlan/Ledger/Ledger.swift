@@ -67,16 +67,7 @@ struct Ledger {
         let parts = parts(whole)
         return
             (lines(whole) + parts + thinned(except: parts, whole) + OrderLosses(carriers, versions: versions).losses())
-            .compactMap { loss in
-                var loss = loss
-                let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
-                if objects == 0, !areEstimated { return nil }
-                loss.count = .atMost(objects)
-                if loss.property == nil, loss.isWhole {
-                    loss.count = areEstimated ? .about(objects) : .exactly(objects)
-                }
-                return loss
-            }
+            .compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
     }
 
     private func lines(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
@@ -356,6 +347,18 @@ extension [ChainLoss] {
             self[index].objects = counted.objects
             self[index].pass = counted.pass
         }
+    }
+}
+
+extension ChainLoss {
+    /// The loss with the most rows that it can concern; nil if there are none.
+    func counted(by rows: [String: Int64], areEstimated: Bool) -> ChainLoss? {
+        var loss = self
+        let objects = entities.map { rows[$0] ?? 0 }.reduce(0, +)
+        if objects == 0, !areEstimated { return nil }
+        loss.count = .atMost(objects)
+        if property == nil, isWhole { loss.count = areEstimated ? .about(objects) : .exactly(objects) }
+        return loss
     }
 }
 

@@ -1,0 +1,81 @@
+internal import FerryBase
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// What is read of a store before its migration is planned.
+struct StoreFacts {
+    let version: ModelVersion
+    let target: ModelVersion
+    let layout: StoreLayout
+    private(set) var inspection: StoreInspection
+    /// Rows of exactly each entity, counted or estimated.
+    private(set) var rows: [String: Int64]
+    /// Whether the rows of some entity are estimated, or taken for it.
+    var areEstimated: Bool
+    /// What is asked about rows: of all tables whose rows are counted.
+    private(set) var scans: TableScans
+    /// The store's tables whose pages and rows are checked: those that the run writes; nil for all.
+    private(set) var checkedTables: Set<String>?
+
+    /// Reads the facts; `known` are the counts of an earlier call.
+    init(
+        of store: OpenedStore, as version: ModelVersion, to target: ModelVersion,
+        _ counting: StoreInspection.Counting, known: [String: Int64]? = nil
+    ) throws {
+        (self.version, self.target) = (version, target)
+        (inspection, layout) = try store.inspect(version, counting: counting)
+        rows = known ?? inspection.rowsOfEntities
+        areEstimated = known == nil && inspection.entities.contains(where: \.isEstimated)
+        scans = TableScans(on: store.sourceGuard.connection, of: counting.tables)
+    }
+
+    /// Counts the rows of the tables that a run writes, or of all with nil: only these are checked.
+    mutating func count(in tables: Set<String>?, of store: OpenedStore) throws {
+        checkedTables = tables
+        // Counting the rows of tables that nothing writes would take longer than the rest, and comparing counts, too.
+        if tables?.isEmpty == true { return areEstimated = true }
+        let counting = tables.map(StoreInspection.Counting.exactly) ?? .exact
+        inspection = try store.inspect(version, counting: counting).0
+        (rows, areEstimated) = (inspection.rowsOfEntities, inspection.entities.contains(where: \.isEstimated))
+        scans = TableScans(on: store.sourceGuard.connection, of: tables)
+    }
+
+    /// Entities whose rows are counted, though those of others are estimated.
+    var countedEntities: Set<String> {
+        checkedTables == nil ? [] : Set(inspection.entities.filter { !$0.isEstimated }.map(\.name))
+    }
+
+    /// The rows of the entities that were counted; estimates are in no snapshot's manifest.
+    var countedRows: [String: Int64] {
+        guard let checkedTables else { return rows }
+        return rows.filter { entity, _ in layout.table(of: entity).map { checkedTables.contains($0.name) } == true }
+    }
+
+    /// Whether the run writes rows; if not, it ignores their damage.
+    var writesRows: Bool { checkedTables?.isEmpty != true }
+
+    func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
+}
+
+/// A plan with the facts about the store on which it is based.
+@dynamicMemberLookup
+struct Planned {
+    var plan: MigrationPlan
+    let facts: StoreFacts
+    /// The program of the first step, if it runs in place; nil for a plan without steps.
+    let inPlace: ProgramInPlace?
+    /// The properties whose values are computed anew.
+    var transformed: [Transformation] = []
+    /// The estimates of the steps.
+    var steps: [StepEstimate] = []
+
+    subscript<Value>(dynamicMember path: KeyPath<StoreFacts, Value>) -> Value { facts[keyPath: path] }
+
+    func checks(_ table: String) -> Bool { facts.checks(table) }
+}
+
+extension StoreInspection {
+    var rowsOfEntities: [String: Int64] { Dictionary(entities.map { ($0.name, $0.rows ?? 0) }, uniquingKeysWith: +) }
+}
