@@ -12,7 +12,7 @@ precondition([nil, "program", "demo", "tests"].contains(build), "FERRY_BUILD is 
 
 /// The rooms whose code runs once in a migration, and those whose code runs once for each entity; that of the others runs
 /// for each row.
-let roomsOfOnce: Set<String> = ["FerryMapping", "Ferry", "FerryCommand"]
+let roomsOfOnce: Set<String> = ["FerryMapping", "FerryPreflight", "Ferry", "FerryCommand"]
 let roomsOfEntities: Set<String> = ["FerryModel", "FerryPlan"]
 
 func optimization(of room: String) -> [SwiftSetting] {
@@ -102,10 +102,16 @@ let package = Package(
             "FerryVerify",
             over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
         room(
+            "FerryPreflight",
+            over: [
+                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+                "FerryEngine",
+            ]),
+        room(
             "Ferry",
             over: [
                 "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
-                "FerrySnapshot", "FerryPlan", "FerryEngine", "FerryVerify",
+                "FerrySnapshot", "FerryPlan", "FerryEngine", "FerryVerify", "FerryPreflight",
             ]),
         room(
             "FerryCommand",

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerryStore
 internal import Foundation
 
@@ -24,10 +25,10 @@ extension MigrationRun {
             if isCopied, !clones { items.append(.copy(of: bytes, step: index + 1)) }
             items += step.statements + step.operations
             if !isOnStore || verifiesBeforeCommit(planned) { items += step.verification }
-            bytes = Double(step.destinationBytes)
+            bytes = Double(step.disk.destinationBytes)
         }
         if isOnStore {
-            items.append(.commit(of: Double(planned.steps.map(\.peak).clampedSum)))
+            items.append(.commit(of: Double(planned.steps.map(\.disk.peak).clampedSum)))
         } else if place.output == nil {
             items.append(.swap(of: bytes))
         }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 
@@ -11,13 +12,7 @@ struct StepEstimate {
     var statements: [WorkItem] = []
     var operations: [WorkItem] = []
     var verification: [WorkItem] = []
-    /// The most bytes beside the new store; of a step in place, those of its journal, its growth and its sorting.
-    var peak: Int64 = 0
-    /// The bytes of the store that the step makes, or leaves.
-    var destinationBytes: Int64
-
-    /// A copy of a store as it is.
-    static func copy(of bytes: Int64) -> Self { Self(destinationBytes: bytes) }
+    var disk: DiskNeed.Step
 
     /// The most that a store counts, relative to the first one: a mapping may make far fewer objects than it can.
     private static let mostGrowth = 8.0
@@ -29,7 +24,9 @@ struct StepEstimate {
         of planned: Planned, on connection: Connection, verify: VerifyMode, jobs: Int
     ) throws -> [Self] {
         let bytes = try connection.contentBytes()
-        guard planned.plan.refusals.isEmpty else { return planned.plan.steps.map { _ in .copy(of: bytes) } }
+        guard planned.plan.refusals.isEmpty else {
+            return planned.plan.steps.map { _ in Self(disk: .init(destinationBytes: bytes)) }
+        }
         var sizes = try TableSizes(of: planned.layout, planned.inspection, rows: planned.rows, on: connection)
         var size = Double(bytes)
         return try planned.plan.steps.enumerated().map { index, step in
@@ -40,7 +37,8 @@ struct StepEstimate {
             return Self(
                 statements: work.statements, operations: work.operations,
                 verification: work.verification(verify, jobs: jobs),
-                peak: Int64(min(work.peak(verifies: verify != .none), 0x1p52)), destinationBytes: Int64(size))
+                disk: .init(
+                    peak: Int64(min(work.peak(verifies: verify != .none), 0x1p52)), destinationBytes: Int64(size)))
         }
     }
 

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 
 extension MigrationRun {

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 

@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 
@@ -49,7 +50,8 @@ extension MigrationRun {
         var planned = Planned(plan: plan, facts: facts, inPlace: inPlace)
         try countLosses(of: &planned, on: store, reading)
         planned.plan.warnings += adoption?.warnings ?? []
-        let comparisons = Comparisons(of: planned.plan, configuration)
+        let comparisons = Comparisons(
+            of: planned.plan, configuration.verify, isAllowed: configuration.allowsQuadratic)
         planned.plan.warnings += comparisons.warnings
         planned.plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.

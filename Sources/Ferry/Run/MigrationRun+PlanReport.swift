@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
@@ -32,24 +33,24 @@ extension MigrationRun {
                     .notLocked, "\(place.store) is not writable here, so it cannot be locked against other programs.",
                     about: .init(path: place.store)))
         }
-        report.notScanned = checksRows ? [] : scans(of: planned)
-        report.notChecked = checksRows ? notChecked(planned, store) : []
-        guard var preflight = Preflight(planned, store, configuration, now: now) else {
+        (report.notScanned, report.notChecked) = ([], [])
+        guard var preflight = checks(of: planned, store) else {
             try report.addTables(of: planned.plan)
             return report
         }
+        let unchecked = UncheckedRows(preflight.input)
         if checksRows {
-            try preflight.check()
+            report.notChecked = unchecked.beforeRun
+            report.refusals += try check(&preflight) + refusals(beyondFirstStepOf: planned, store)
             if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
-            report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
-            report.refusals = lossesLast(report.refusals, planned.plan.losses + preflight.losses)
-            report.warnings += preflight.findings.warnings + warningsOfUnchecked(planned)
-            report.losses += preflight.findings.losses ?? []
+            report.refusals = lossesLast(report.refusals, planned.plan.losses + preflight.findings.losses)
+            report.warnings += warningsOfUnchecked(planned)
         } else {
+            report.notScanned = unchecked.withoutScans
             report.refusals = try refusalsBeforeScans(report.refusals, planned, store, &preflight)
-            report.losses += preflight.losses.map(Loss.init)
-            report.warnings += preflight.findings.warnings
         }
+        report.losses += preflight.findings.losses.map(Loss.init)
+        report.warnings += preflight.findings.warnings
         try report.addTables(of: planned.plan)
         return report
     }
@@ -58,15 +59,18 @@ extension MigrationRun {
     func refusalsBeforeScans(
         _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
     ) throws -> [FerryError] {
-        var refusals = try known + preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
+        try FerryError.beforeRun(on: place.store) { try preflight.checkWithoutScans() }
+        var refusals = known + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
-            refusals += try diskNeed(planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned))
-                .refusals()
+            refusals += try diskNeed(
+                planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned)
+            )
+            .refusals()
         }
-        try preflight.findLeftoversInTheWay()
-        try preflight.findLostHistory()
-        if planned.plan.refusedSteps.isEmpty { refusals += try laterSteps(of: planned, store).refusalsOfCounts() }
-        return lossesLast(refusals, planned.plan.losses + preflight.losses)
+        if planned.plan.refusedSteps.isEmpty {
+            refusals += try laterSteps(of: planned, store)?.refusalsOfCounts() ?? []
+        }
+        return lossesLast(refusals, planned.plan.losses + preflight.findings.losses)
     }
 
     /// One refusal of all losses instead of several, after the others: whoever allows the losses must not learn only then
@@ -74,85 +78,6 @@ extension MigrationRun {
     func lossesLast(_ refusals: [FerryError], _ losses: [ChainLoss]) -> [FerryError] {
         let refusal = configuration.refusal(of: losses, hasMappingModels: !inputs.mappingModels.isEmpty)
         return refusals.filter { $0.code != .lossRefused } + (refusal.map { [$0] } ?? [])
-    }
-
-    /// The scans of a preflight that need the rows, in words.
-    private func scans(of planned: Planned) -> [String] {
-        guard planned.plan.refusals.isEmpty else { return [] }
-        var scans = planned.writesRows ? ["damaged pages, rows and links"] : []
-        let steps = planned.plan.steps
-        let mandatory = steps.flatMap { step in
-            step.resolved.entityMappings.flatMap { mapping in
-                step.resolved.mandatoryValues(of: mapping).map { "\(mapping.destination).\($0.destination)" }
-            } + step.needsValues.map { "\($0.entity).\($0.attribute)" }
-        }
-        if let list = Self.list(mandatory) { scans.append("empty values of the mandatory \(list)") }
-        let converted = steps.flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
-                mapping.attributes.compactMap { rule -> String? in
-                    guard
-                        let attribute = step.resolved.destination.model.attribute(rule.name, of: mapping.destination),
-                        step.resolved.mayNotBeTaken(rule, by: attribute, in: mapping)
-                    else { return nil }
-                    return "\(mapping.destination).\(rule.name)"
-                }
-            }
-        }
-        if let list = Self.list(converted) { scans.append("values that \(list) cannot take") }
-        let unique = steps.flatMap { step in
-            step.needsUniqueValues.map { "\($0.entity).\($0.attributes.joined(separator: "+"))" }
-        }
-        if let list = Self.list(unique) { scans.append("duplicates of the unique \(list)") }
-        let texts = steps.first?.resolved.source.model.sortedEntityNames.contains { entity in
-            steps[0].resolved.source.model.attributes(of: entity).contains { $0.type == .string }
-        }
-        if planned.writesRows, texts == true { scans.append("texts above the memory limit") }
-        if planned.plan.losses.contains(where: { $0.count.isEstimated }) {
-            scans.append("the exact number of losses")
-        }
-        return scans
-    }
-
-    /// What only the run finds, in words.
-    private func notChecked(_ planned: Planned, _ store: OpenedStore) -> [String] {
-        guard planned.plan.refusals.isEmpty else { return [] }
-        var list: [String] = []
-        let steps = planned.plan.steps
-        let policies = steps.flatMap { $0.resolved.entityMappings.compactMap(\.policy) }
-        if let names = Self.list(policies) { list.append("what \(names) in code makes") }
-        let merged = steps.flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil && !$0.unique.isEmpty }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter { !mapping.unique.contains($0) }
-                    .map { "\(mapping.destination).\($0)" }
-            }
-        }
-        if let names = Self.list(merged) {
-            list.append("values of \(names), of which one of several objects gives its own")
-        }
-        let fetched = steps.prefix(1).flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter { name in
-                    mapping.fetches || mapping.attributes.contains { $0.name == name && $0.expression?.fetches == true }
-                }.map { "\(mapping.destination).\($0)" }
-            }
-        }
-        if let names = Self.list(fetched) { list.append("values of \(names), which need a FETCH") }
-        let laterSteps = laterSteps(of: planned, store)
-        if let names = Self.list(laterSteps.untoldValues()) {
-            list.append("values of \(names), which only an earlier step makes")
-        }
-        if let names = Self.list(laterSteps.untoldTexts()) {
-            list.append("the JSON of \(names), which an earlier step writes")
-        }
-        return list
-    }
-
-    /// A few names of a list; nil for an empty one.
-    private static func list(_ names: [String]) -> String? {
-        let distinct = names.distinct
-        guard !distinct.isEmpty else { return nil }
-        return distinct.prefix(4).joined(separator: ", ")
-            + (distinct.count > 4 ? " and \(distinct.count - 4) more" : "")
     }
 
     /// The public report of a plan, with its time and the disk space that it needs.
@@ -163,10 +88,10 @@ extension MigrationRun {
         report.transformed = planned.transformed
         report.layoutStore = layoutStore.map(Self.url)
         report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
-        for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
+        for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].disk.peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(
-            planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned)
+            planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned)
         ).bytesByFolder
         report.longestUnit = try longestUnit(planned, store)
         let rates = try rates(planned, store)
@@ -180,18 +105,13 @@ extension MigrationRun {
     /// The refusals of later steps, and those for a lack of disk space.
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         guard planned.plan.refusedSteps.isEmpty else { return [] }
-        return try laterSteps(of: planned, store).refusals()
-            + diskNeed(planned.plan, store, planned.steps, copiesStore: verifiesBeforeCommit(planned)).refusals()
-    }
-
-    private func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsPreflight {
-        LaterStepsPreflight(
-            planned: planned, connection: store.sourceGuard.connection, configuration: configuration,
-            longestValue: EngineOptions(limitsOf: configuration).wholeValueBytes, now: now)
+        return try (laterSteps(of: planned, store)?.refusals() ?? [])
+            + diskNeed(planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned))
+            .refusals()
     }
 
     func diskNeed(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimate], copiesStore: Bool = false
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [DiskNeed.Step], copiesStore: Bool = false
     ) throws -> DiskNeed {
         let isInPlace = plan.mayChangeStore && place.output == nil
         return try DiskNeed(

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 
 extension MigrationRun {
@@ -41,7 +42,9 @@ extension MigrationRun {
             findings.warnings.append(
                 FerryWarning(.damagedPages, "\(what) So is the copy.", about: .init(path: place.store)))
         }
-        if let refusal = try diskNeed(plan, store, [.copy(of: store.contentBytes())]).refusals().first { throw refusal }
+        if let refusal = try diskNeed(plan, store, [.init(destinationBytes: store.contentBytes())]).refusals().first {
+            throw refusal
+        }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }

@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
@@ -219,7 +220,7 @@ final class MigrationRun {
         }
         var refusals = report.refusals
         if known == nil, refusals.contains(where: { $0.code == .lossRefused }),
-            var preflight = Preflight(planned, store, configuration, now: now)
+            var preflight = checks(of: planned, store)
         {
             refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
         }
@@ -280,22 +281,22 @@ final class MigrationRun {
         _ store: OpenedStore, _ planned: Planned, _ folder: inout RunFolder?
     ) throws -> Findings {
         let plan = planned.plan
-        guard var preflight = Preflight(planned, store, configuration, now: now) else {
+        let pages = planned.writesRows ? try checkPages(store, only: planned.checkedTables, &folder) : nil
+        guard var preflight = checks(of: planned, store, damagedPages: pages) else {
             try Self.refuse(plan.refusals)
             return Findings()
         }
-        if planned.writesRows { preflight.damagedPages = try checkPages(store, only: planned.checkedTables, &folder) }
-        try preflight.check()
-        var findings = preflight.findings
+        let found = try check(&preflight)
+        var findings = Findings(preflight.findings, isInPlace: plan.steps[0].mode == .inPlace)
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.transformed = planned.transformed
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         findings.warnings += warningsOfUnchecked(planned)
-        let refusals = try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
+        let refusals = try found + refusals(beyondFirstStepOf: planned, store)
         // A resumed run does not ask again.
         let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
-        try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.losses))
+        try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.findings.losses))
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryMapping
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify

@@ -1,4 +1,5 @@
-internal import FerryBase
+package import FerryBase
+internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -11,22 +12,19 @@ internal import FerryStore
 /// Preflight knows what follows from an object's own attributes: values, filters, and the elements of the first step.
 /// Unique values it knows where every step copies them, unchanged or with a constant in place of nil. The step itself
 /// checks requirements that depend on related objects, a found object or code, when it begins.
-struct LaterStepsPreflight {
-    let planned: Planned
-    let connection: Connection
-    let configuration: Configuration
-    let longestValue: Int
-    /// The time for expressions that ask for it.
-    let now: Double
+package struct LaterStepsCheck {
+    private let input: PreflightInput
 
-    private var plan: MigrationPlan { planned.plan }
-    private var layout: StoreLayout { planned.layout }
+    package init(_ input: PreflightInput) { self.input = input }
+
+    private var plan: MigrationPlan { input.plan }
+    private var layout: StoreLayout { input.layout }
 
     private typealias Value = MappingResolution.UniquenessCheck.Value
     private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
     private typealias Source = MappingResolution.UniquenessCheck.Source
 
-    func refusals() throws -> [FerryError] {
+    package func refusals() throws -> [FerryError] {
         guard plan.steps.count > 1 else { return [] }
         var refusals = try refusalsOfObjects() + refusalsOfTriggers()
         for (index, step) in plan.steps.enumerated().dropFirst() {
@@ -41,7 +39,9 @@ struct LaterStepsPreflight {
     }
 
     /// The refusals that counts of rows tell, where the store's rows show how many a step reads.
-    func refusalsOfCounts() throws -> [FerryError] { try plan.steps.indices.dropFirst().flatMap(refusalsOfCounts) }
+    package func refusalsOfCounts() throws -> [FerryError] {
+        try plan.steps.indices.dropFirst().flatMap(refusalsOfCounts)
+    }
 
     private func refusalsOfCounts(of index: Int) throws -> [FerryError] {
         guard let rows = plan.steps[index].sourceRows else { return [] }
@@ -51,7 +51,7 @@ struct LaterStepsPreflight {
 
     private func checks(of index: Int, _ rows: [String: Int64]) -> RowChecks {
         RowChecks(
-            scans: planned.scans, layout: layout, rows: rows, step: plan.steps[index],
+            scans: input.scans, layout: layout, rows: rows, step: plan.steps[index],
             named: NamedStep(index, of: plan))
     }
 
@@ -74,11 +74,11 @@ struct LaterStepsPreflight {
         else { return [] }
         let appObjects = try AppObjects(
             of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
-            on: connection, dropping: configuration.dropping, inPlace: first.mode == .inPlace)
+            on: input.connection, dropping: input.options.dropping, inPlace: first.mode == .inPlace)
         guard appObjects.refusals.isEmpty else { return [] }
         return try plan.steps.dropFirst().flatMap { step in
             let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
-            return [mirroring, configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
+            return [mirroring, input.options.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
                 + appObjects.refusals(
                     from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
                     into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
@@ -139,7 +139,9 @@ struct LaterStepsPreflight {
         let model = step.resolved.destination.model
         let named = checks.named
         let values = UnfitValues(
-            scans: planned.scans, layout: layout, step: step, named: named, longestValue: longestValue, now: now)
+            scans: input.scans, layout: layout, step: step, named: named,
+            longestValue: input.options.limits.wholeValueBytes,
+            now: input.options.now)
         var refusals: [FerryError] = []
         for mapping in step.resolved.entityMappings where mapping.policy == nil && mapping.unique.isEmpty {
             // What was mandatory before, the earlier steps have required.
@@ -148,7 +150,7 @@ struct LaterStepsPreflight {
             where !origin.fetches && checks.rows[origin.source, default: 0] > 0
                 && layout.table(of: origin.source) != nil
             {
-                var questions = try ValueChecks(of: origin, in: layout, now: now)
+                var questions = try ValueChecks(of: origin, in: layout, now: input.options.now)
                 for rule in origin.attributes {
                     guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }
                     let isCounted = mapping.readsEveryObject && rule.leavesEmpty(attribute)
@@ -182,7 +184,7 @@ struct LaterStepsPreflight {
     }
 
     /// The attributes of later steps that may lack a mandatory value, or not take one, and that the store does not tell.
-    func untoldValues() -> [String] {
+    package func untoldValues() -> [String] {
         plan.steps.indices.dropFirst().flatMap { index in
             let step = plan.steps[index].resolved
             return step.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in

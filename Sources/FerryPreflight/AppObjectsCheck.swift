@@ -6,18 +6,20 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Preflight of the objects in a store that its model does not explain.
-extension Preflight {
-    /// The objects that cannot be carried into the new store; reads no rows.
-    func refusalsOfAppObjects() throws -> [FerryError] {
-        try FerryError.wrapping(on: store.path) { try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals }
-    }
+/// The objects in a store that its model does not explain: those that cannot be carried, and those that are left behind.
+struct AppObjectsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
 
-    /// Finds the objects that cannot be carried into the new store, and those that are left behind.
-    mutating func findAppObjects() throws {
+    init(_ input: PreflightInput) { self.input = input }
+
+    /// The objects that cannot be carried into the new store; reads no rows.
+    func refusals() throws -> [FerryError] { try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals }
+
+    mutating func check() throws {
         let appObjects = try appObjects(isInPlace: isInPlace)
         let (refused, program) = try refusalsAndProgram(appObjects)
-        refusals += refused
+        findings.refusals += refused
         guard let appObjects else { return }
         let inTheWay = try findLeftoversInTheWay(appObjects.leftovers)
         // Only a table that is not rewritten keeps columns that no model explains.
@@ -50,18 +52,18 @@ extension Preflight {
         guard layoutRefusals.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try AppObjects(
-            of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
+            of: layout, into: destination, on: connection, dropping: options.dropping, inPlace: isInPlace)
     }
 
     /// The refusals of a step, and its program in place, which takes long to plan for a step through many versions.
     private func refusalsAndProgram(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], program: StepProgram?)
     {
         guard let appObjects else { return (layoutRefusals, nil) }
-        let fields = [configuration.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
+        let fields = [options.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
-            switch try inPlace.attempt() {
+            switch try input.inPlace.attempt() {
             case .success(let program): return (fields + (try refusalsOfLaterCopy()), program)
             case .failure(let refusal): return ([refusal], nil)
             }
@@ -76,9 +78,7 @@ extension Preflight {
     ) throws {
         for leftover in leftovers {
             let rows = try leftover.count(on: connection)
-            findings.leftovers.append(
-                .init(kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
-            )
+            findings.leftovers.append((leftover, rows))
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
             guard let rows, rows > 0, isLost, !inTheWay.contains(leftover) else { continue }
             warn(
@@ -110,7 +110,7 @@ extension Preflight {
                 entity: place.entity, property: place.property, entities: [place.entity],
                 version: step.versions.last ?? step.resolved.destination.name, step: 1,
                 cause: .inTheWay(leftover.name), count: .exactly(rows))
-            losses.append(loss)
+            findings.losses.append(loss)
             warn(.loss, loss.sentence, about: .init(entity: place.entity, property: place.property))
         }
         return inTheWay
@@ -126,7 +126,7 @@ extension Preflight {
         var numbers = layout.entityNumbers.mapValues {
             (number: $0, columns: columns.contains("ZCOLUMNS"), tombstones: true)
         }
-        for (index, step) in planned.plan.steps.enumerated() {
+        for (index, step) in input.plan.steps.enumerated() {
             var next = [String: (number: Int64, columns: Bool, tombstones: Bool)]()
             for mapping in step.resolved.entityMappings where mapping.keepsPrimaryKey {
                 guard var known = numbers[mapping.source], next[mapping.destination] == nil else { continue }
@@ -161,7 +161,7 @@ extension Preflight {
             entities: [mapping.source],
             version: step.versions.last ?? step.resolved.destination.name, step: index,
             cause: .history(mapping.source), count: .exactly(count))
-        losses.append(loss)
+        findings.losses.append(loss)
         warn(.loss, loss.sentence, about: .init(entity: mapping.source))
     }
 
@@ -181,7 +181,7 @@ extension Preflight {
     }
 }
 
-extension Configuration {
+extension PreflightOptions {
     /// The refusal of a property of a mirrored store that a step renames or makes of another type, unless allowed.
     func refusalOfChangedFields(_ appObjects: AppObjects, by step: ResolvedStep) -> FerryError? {
         breaksSync || appObjects.mirroring == nil ? nil : MirroringRefusal.changedProperty(by: step)

@@ -6,9 +6,64 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The numbers of related objects that the new version allows, which verification of the new store checks too.
-extension Preflight {
+struct RelationshipsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
+    func ask() {
+        for link in mandatoryLinks(input.rowChecks(input.rows)) {
+            input.scans.ask(forRowsWithoutAny: [link.column], in: link.place)
+        }
+    }
+
+    mutating func check() throws {
+        let checks = input.rowChecks(input.rows)
+        try findEmptyMandatoryRelationships(checks)
+        try findWrongCounts(checks)
+    }
+
+    /// A to-one relationship that is mandatory in the newer version, and the column of the one that it takes over.
+    private typealias Link = (
+        mapping: ResolvedEntityMapping, source: Relationship, destination: String, column: String,
+        place: TableScans.Place
+    )
+
+    private func mandatoryLinks(_ checks: RowChecks) -> [Link] {
+        step.resolved.entityMappings.filter(\.readsEveryObject).flatMap { mapping -> [Link] in
+            guard let place = checks.rows(of: mapping.source) else { return [] }
+            return mapping.relationships.compactMap { value in
+                guard let name = value.sourceRelationship,
+                    let source = layout.model.relationship(name, of: mapping.source),
+                    let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
+                    !destination.isOptional, !destination.isTransient,
+                    case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
+                else { return nil }
+                return (mapping, source, value.name, column, place)
+            }
+        }
+    }
+
+    /// Warns of mandatory to-one relationships empty in some row: Core Data refuses them at the next save only.
+    private mutating func findEmptyMandatoryRelationships(_ checks: RowChecks) throws {
+        for (mapping, source, destination, column, place) in mandatoryLinks(checks) {
+            let count = try input.scans.rows(withoutAny: [column], in: place)
+            guard count > 0 else { continue }
+            if !source.isOptional { noteKept(.missingValue, mapping.source, source.name, rows: count) }
+            warn(
+                .emptyMandatoryRelationship,
+                "\(mapping.source).\(source.name) is empty in \(count.counting("row")), but "
+                    + (source.isOptional
+                        ? "\(mapping.destination).\(destination) is mandatory"
+                        : "it is mandatory in the store's own version as well")
+                    + ": the app must set it before it saves these objects.",
+                about: .init(entity: mapping.source, property: source.name, entityMapping: mapping.name))
+        }
+    }
+
     /// Warns about objects that have fewer or more related objects than the new version allows.
-    mutating func findWrongCounts(_ checks: RowChecks) throws {
+    private mutating func findWrongCounts(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard let place = checks.rows(of: mapping.source) else { continue }
             for relationship in step.resolved.destination.model.relationships(of: mapping.destination)
@@ -20,7 +75,7 @@ extension Preflight {
                 else { continue }
                 let isOld = RelationshipLimits(source) == limits
                 // What stays as it is is not counted.
-                guard !isOld || planned.checks(place.table) else { continue }
+                guard !isOld || input.checks(place.table) else { continue }
                 let count = try connection.integer(query) ?? 0
                 guard count > 0 else { continue }
                 if isOld { noteKept(.wrongCount, mapping.source, source.name, rows: count) }

@@ -1,14 +1,12 @@
-internal import FerryBase
-internal import FerryEngine
-internal import FerryExpression
-internal import FerryMapping
+package import FerryBase
+package import FerryMapping
 internal import FerryModel
-internal import FerryPlan
+package import FerryPlan
 internal import FerrySQLite
-internal import FerryStore
+package import FerryStore
 
 /// The requirements of a step on the rows that it reads.
-struct RowChecks {
+package struct RowChecks {
     /// Of the store that the step reads, as `main`.
     let scans: TableScans
     let layout: StoreLayout
@@ -17,16 +15,21 @@ struct RowChecks {
     let step: StepPlan
     let named: NamedStep
 
+    package init(scans: TableScans, layout: StoreLayout, rows: [String: Int64], step: StepPlan, named: NamedStep) {
+        (self.scans, self.layout, self.rows, self.step, self.named) = (scans, layout, rows, step, named)
+    }
+
     private var connection: Connection { scans.connection }
 
     /// Whether a step requires something of its rows that ``UnfitValues`` does not ask for.
-    static func areNeeded(by step: StepPlan) -> Bool {
+    package static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
     }
 
     /// Mandatory attributes that an entity mapping gives no value at all; `withKeys`: the store has the step's rows.
-    func valuesWithoutSource(withKeys: Bool = true) throws -> (refusals: [FerryError], warnings: [FerryWarning]) {
+    package func valuesWithoutSource(withKeys: Bool = true) throws -> (refusals: [FerryError], warnings: [FerryWarning])
+    {
         var refusals: [FerryError] = []
         var warnings: [FerryWarning] = []
         for check in step.needsRowCheck {
@@ -71,7 +74,7 @@ struct RowChecks {
     }
 
     /// Says what ``missingInPassedVersions()`` will ask.
-    func askForRows() {
+    package func askForRows() {
         for check in step.needsValues {
             guard let place = rows(of: check.source),
                 let column = layout.column(of: check.sourceAttribute, in: check.source)
@@ -81,21 +84,21 @@ struct RowChecks {
     }
 
     /// Rows without a value that a version between the store's and the next one requires.
-    func missingInPassedVersions() throws -> [FerryError] {
+    package func missingInPassedVersions() throws -> [FerryError] {
         try step.needsValues.inOrder(by: { $0.source < $1.source }).compactMap { check in
             let count = try emptyRows(check.sourceAttribute, of: check.source)
             return count > 0 ? check.problem(rows: count, named.place) : nil
         }
     }
 
-    func rowsOfAbstractEntities() -> [FerryError] {
+    package func rowsOfAbstractEntities() -> [FerryError] {
         step.needsEmptySource.compactMap { check in
             rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
         }
     }
 
     /// The rows that a new uniqueness constraint forbids; nil is never a duplicate.
-    func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {
+    package func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {
         var refusals: [FerryError] = []
         for check in checks {
             var parameters: [Value] = []
@@ -137,5 +140,44 @@ struct RowChecks {
         }
         parameters.append(.integer(number))
         return "SELECT \(values.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?"
+    }
+}
+
+/// Mandatory attributes that an entity mapping gives no value at all, though it has rows.
+struct MissingSourcesCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
+    mutating func check() throws {
+        let values = try input.rowChecks(input.rows).valuesWithoutSource()
+        findings.refusals += values.refusals
+        findings.warnings += values.warnings
+    }
+}
+
+/// Rows without a value that a version between the store's and the next one requires.
+struct PassedVersionsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
+    func ask() { input.rowChecks(input.rows).askForRows() }
+
+    mutating func check() throws { findings.refusals += try input.rowChecks(input.rows).missingInPassedVersions() }
+}
+
+/// Rows of entities that become abstract, and rows that a new uniqueness constraint forbids.
+struct ForbiddenRowsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
+    mutating func check() throws {
+        let checks = input.rowChecks(input.rows)
+        findings.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)
     }
 }

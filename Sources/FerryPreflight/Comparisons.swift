@@ -1,11 +1,11 @@
-internal import FerryBase
-internal import FerryPlan
+package import FerryBase
+package import FerryPlan
 
 /// The comparisons of objects of one entity with each object of another one, which no index shortens.
 ///
 /// Their number grows with the product of the rows, so that a mapping that was tried on a small store may take days on
 /// a large one.
-struct Comparisons {
+package struct Comparisons {
     /// Comparisons of fewer objects take no time that matters.
     private static let fewest: Int64 = 1_000_000
     /// More of them must be allowed: a minute of copying, and a quarter of an hour of verification.
@@ -15,11 +15,12 @@ struct Comparisons {
     /// One comparison by verification's own evaluator.
     private static let verificationSeconds = 1e-6
 
-    private(set) var warnings: [FerryWarning] = []
-    private(set) var refusals: [FerryError] = []
+    package private(set) var warnings: [FerryWarning] = []
+    package private(set) var refusals: [FerryError] = []
 
-    init(of plan: MigrationPlan, _ configuration: Configuration) {
-        let seconds = Self.copySeconds + (configuration.verify == .full ? Self.verificationSeconds : 0)
+    /// `isAllowed`: any number of them may be made.
+    package init(of plan: MigrationPlan, _ verify: VerifyMode, isAllowed: Bool) {
+        let seconds = Self.copySeconds + (verify == .full ? Self.verificationSeconds : 0)
         for step in plan.steps {
             for (scan, comparisons) in step.scans {
                 let entities = scan.entities.map { "of \($0)" }.joined(separator: " with each object ")
@@ -31,7 +32,7 @@ struct Comparisons {
                 guard comparisons >= Self.fewest else { continue }
                 let text =
                     "\(sentence): \(comparisons.counting("comparison")), \(Self.duration(Double(comparisons) * seconds))"
-                guard comparisons > Self.limit, !configuration.allowsQuadratic else {
+                guard comparisons > Self.limit, !isAllowed else {
                     add("\(text).", scan)
                     continue
                 }

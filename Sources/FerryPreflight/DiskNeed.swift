@@ -1,7 +1,19 @@
-internal import FerryBase
+package import FerryBase
 
 /// The disk space that a run needs beside the store at its peak, per volume.
-struct DiskNeed {
+package struct DiskNeed {
+    /// What a step needs.
+    package struct Step: Sendable {
+        /// The most bytes beside the new store; of a step in place, those of its journal, its growth and its sorting.
+        package var peak: Int64
+        /// The bytes of the store that the step makes, or leaves.
+        package var destinationBytes: Int64
+
+        package init(peak: Int64 = 0, destinationBytes: Int64) {
+            (self.peak, self.destinationBytes) = (peak, destinationBytes)
+        }
+    }
+
     private let files: FileLayer
     private var volumes: [UInt64: (folder: String, bytes: Int64)] = [:]
     private let takesSnapshot: Bool
@@ -9,7 +21,7 @@ struct DiskNeed {
     /// Estimated sizes of new stores, and of journals, may be low by a tenth.
     private static let margin = 1.1
     /// The bytes of a snapshot for one byte of content, if no sample is at hand; most compress rather to a third.
-    static let usualSnapshot = 0.6
+    package static let usualSnapshot = 0.6
     /// Empty tables, records of the run, side files.
     private static let base: Int64 = 1 << 16
 
@@ -20,8 +32,8 @@ struct DiskNeed {
     /// for one byte of content.
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
-    init(
-        _ steps: [StepEstimate], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
+    package init(
+        _ steps: [Step], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
         runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
@@ -53,11 +65,11 @@ struct DiskNeed {
     }
 
     /// Bytes, keyed by a folder on each volume.
-    var bytesByFolder: [String: Int64] {
+    package var bytesByFolder: [String: Int64] {
         Dictionary(volumes.values.map { ($0.folder, $0.bytes) }, uniquingKeysWith: +)
     }
 
-    func refusals() throws(FerryError) -> [FerryError] {
+    package func refusals() throws(FerryError) -> [FerryError] {
         var refusals: [FerryError] = []
         for volume in volumes.values.inOrder(by: { $0.folder < $1.folder }) {
             let free = try files.freeBytes(at: volume.folder)

@@ -7,10 +7,18 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-extension Preflight {
-    mutating func findDamage() throws {
+/// Damage of rows and links that the store already has, and missing external files.
+struct DamageCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
+    mutating func check() throws {
+        // A run that writes no rows ignores their damage.
+        guard input.writesRows else { return }
         findings.damage = try StoreDamage.scan(
-            layout, on: connection, missingValues: false, inspection: planned.inspection, in: planned.checkedTables)
+            layout, on: connection, missingValues: false, inspection: input.inspection, in: input.checkedTables)
         for damage in findings.damage {
             switch damage.kind {
             // A copy heals these kinds, and the run counts the rows that it carries.
@@ -26,7 +34,7 @@ extension Preflight {
                 noteKept(damage)
                 warn(message(for: damage), of: damage)
             case .wrongOrder:
-                refusals.append(
+                refuse(
                     FerryError(
                         .damagedSource, message(for: damage),
                         remedy: "Restore a backup of the store, or order these objects anew with the app.",
@@ -51,7 +59,7 @@ extension Preflight {
         let rows =
             "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT of an entity that is not in that table"
         let place = FerryError.Place(entity: damage.entity)
-        switch configuration.damaged {
+        switch options.damaged {
         case .drop:
             // A run in place counts the rows that it deletes.
             if !isInPlace { noteHealed(.unknownEntity, damage.entity, rows: damage.rows) }
@@ -59,22 +67,19 @@ extension Preflight {
             noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT of an entity that is not in the table")
         case .keep where isInPlace:
             // The refusals contain the reason already if the whole step is refused.
-            guard refusals.isEmpty else { return }
-            if let refusal = try inPlace.refusalToKeepUnknownEntities() {
-                refusals.append(refusal)
-                return
-            }
+            guard case .success = try input.inPlace.attempt() else { return }
+            if let refusal = try input.inPlace.refusalToKeepUnknownEntities() { return refuse(refusal) }
             noteKept(damage)
             warn("\(rows); they stay as they are.", of: damage)
         case .keep:
-            refusals.append(
+            refuse(
                 FerryError(
                     .damagedSource,
                     "\(rows), and cannot be kept: their entity in a new store is unknown.",
                     remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
                     place: place))
         case .refuse:
-            refusals.append(
+            refuse(
                 FerryError(
                     .damagedSource, "\(rows).",
                     remedy: """
@@ -86,7 +91,7 @@ extension Preflight {
 
     private mutating func findMissingFiles() throws {
         let found = try StoreDamage.missingFiles(
-            in: layout, of: store.path, on: connection, files: FileLayer(), tables: planned.checkedTables)
+            in: layout, of: input.path, on: connection, files: FileLayer(), tables: input.checkedTables)
         findings.damage += found
         for damage in found {
             guard let mandatory = isMandatoryInRow(damage) else {
@@ -94,14 +99,14 @@ extension Preflight {
                 warn(message(for: damage), of: damage)
                 continue
             }
-            if configuration.damaged == .drop, !mandatory {
+            if options.damaged == .drop, !mandatory {
                 noteHealed(.missingFile, damage.entity, rows: damage.rows)
                 noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is missing")
                 warn(
                     "\(name(of: damage)) refers to missing files in \(damage.rows.counting("row")); it is left empty there.",
                     of: damage)
             } else {
-                refusals.append(missingContents(damage, isMandatory: mandatory))
+                refuse(missingContents(damage, isMandatory: mandatory))
             }
         }
     }
@@ -120,7 +125,7 @@ extension Preflight {
     }
 
     private func missingContents(_ damage: StoreDamage, isMandatory: Bool) -> FerryError {
-        let folder = ExternalData.folder(forStore: store.path)
+        let folder = ExternalData.folder(forStore: input.path)
         return FerryError(
             .damagedSource,
             "\(damage.rows.counting("value")) of \(name(of: damage)) \(damage.rows == 1 ? "refers to a missing file" : "refer to missing files"), and their contents are needed "

@@ -8,15 +8,19 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// Texts that a copy would refuse, because they need more memory than the limit allows.
-extension Preflight {
+struct LargeTextsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
+
+    init(_ input: PreflightInput) { self.input = input }
+
     /// Looks for the longest texts in tables that have a row as long, which the sizes of rows tell.
-    mutating func findLargeTexts() throws {
+    mutating func check() throws {
         guard !isInPlace else { return }
-        let options = EngineOptions(limitsOf: configuration)
-        let most = options.wholeValueBytes + options.valueBytes
-        try findLargeElements(options)
+        let most = options.limits.wholeValueBytes + options.limits.valueBytes
+        try findLargeElements()
         for table in layout.tables.values.inOrder(by: { $0.name < $1.name }) {
-            guard try planned.scans.longestRow(of: table.name, above: most) != nil else { continue }
+            guard try input.scans.longestRow(of: table.name, above: most) != nil else { continue }
             for mapping in step.resolved.entityMappings
             where mapping.readsEveryObject && layout.table(of: mapping.source)?.name == table.name {
                 let names = mapping.attributes.compactMap { $0.expression?.sourceKey }
@@ -24,34 +28,34 @@ extension Preflight {
                 guard let longest = try longestTexts(in: columns, of: mapping.source, table.name, most: most),
                     longest.bytes > most
                 else { continue }
-                refusals.append(
+                refuse(
                     FerryError(
                         .memoryLimitTooLow, valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
-                        memoryLimit: configuration.memoryLimit, needed: 2 * longest.bytes, cause: nil))
+                        memoryLimit: options.limits.memoryLimit, needed: 2 * longest.bytes, cause: nil))
                 break
             }
         }
     }
 
     /// Looks for JSON elements of `forEach` that are too long: each is in memory several times, as text and as value.
-    private mutating func findLargeElements(_ options: EngineOptions) throws {
+    private mutating func findLargeElements() throws {
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
-        let most = options.valueBytes
+        let most = options.limits.valueBytes
         for mapping in step.resolved.entityMappings {
             guard case .json(let value, let key)? = mapping.iteration?.elements,
                 let column = value.sourceKey.flatMap({ layout.column(of: $0, in: mapping.source)?.name }),
                 let table = layout.table(of: mapping.source)?.name,
-                try planned.scans.longestRow(of: table, above: most) != nil
+                try input.scans.longestRow(of: table, above: most) != nil
             else { continue }
             var last = Int64.min
             while let row = try search.firstKey(of: mapping.source, after: last, above: most) {
                 last = row
                 let longest = try longestElement(under: key, in: column, of: table, row: row)
                 guard longest > most else { continue }
-                refusals.append(
+                refuse(
                     FerryError(
                         .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
-                        memoryLimit: configuration.memoryLimit, needed: 16 * longest, cause: nil))
+                        memoryLimit: options.limits.memoryLimit, needed: 16 * longest, cause: nil))
                 break
             }
         }
@@ -113,13 +117,5 @@ extension Preflight {
             guard try connection.value(type, [.integer(row)])?.text == "text" else { return sum }
             return try sum + BlobHandle(column, of: table, row: row, schema: "main", on: connection).count
         }
-    }
-}
-
-extension EngineOptions {
-    /// Only the limits, from which the largest values follow.
-    init(limitsOf configuration: Configuration) {
-        self.init(chunkSize: .automatic, now: 0)
-        (chunkBytes, memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
     }
 }

@@ -3,7 +3,7 @@ internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
-internal import FerryPlan
+package import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -114,12 +114,12 @@ extension Expression {
 }
 
 /// A step of the plan, for the messages about its values.
-struct NamedStep {
+package struct NamedStep {
     let version: String
     /// The step's number and their number, of several.
     let place: String
 
-    init(_ index: Int, of plan: MigrationPlan) {
+    package init(_ index: Int, of plan: MigrationPlan) {
         let step = plan.steps[index]
         version = step.versions.last ?? step.resolved.destination.name
         place = plan.steps.count > 1 ? " (step \(index + 1) of \(plan.steps.count))" : ""

@@ -1,17 +1,17 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryEngine
-internal import FerryPlan
-internal import FerrySQLite
+package import FerryPlan
+package import FerrySQLite
 
 /// The program in place of the step that begins at the store, found once; opens a connection only to find it.
-final class ProgramInPlace {
+package final class ProgramInPlace {
     private let step: StepPlan
     private let dropping: Set<String>
     private let connection: () throws -> Connection
     private var result: Result<StepProgram, any Error>?
 
     /// Requires that no other connection changes the store's schema meanwhile.
-    init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
+    package init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
         (self.step, self.dropping, self.connection) = (step, dropping, connection)
     }
 
@@ -20,14 +20,14 @@ final class ProgramInPlace {
     }
 
     /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.
-    func program() throws -> StepProgram {
+    package func program() throws -> StepProgram {
         let result = result ?? Result { try planning().program() }
         self.result = result
         return try result.get()
     }
 
     /// The program, or the refusal of the step in place.
-    func attempt() throws -> Result<StepProgram, FerryError> {
+    package func attempt() throws -> Result<StepProgram, FerryError> {
         do {
             return .success(try program())
         } catch let error as FerryError where error.code.consequence == .refused {
@@ -36,7 +36,7 @@ final class ProgramInPlace {
     }
 
     /// The program, if it was found and is the one that runs: none is, while objects are still to be dropped.
-    var found: StepProgram? {
+    package var found: StepProgram? {
         guard case .success(let program)? = result, dropping.isEmpty else { return nil }
         return program
     }

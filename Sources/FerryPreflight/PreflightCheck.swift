@@ -1,0 +1,145 @@
+package import FerryBase
+package import FerryEngine
+internal import FerryMapping
+internal import FerryModel
+package import FerryPlan
+package import FerrySQLite
+package import FerryStore
+
+/// A question to a store before its migration: it reads, and gives what it finds as values.
+protocol PreflightCheck {
+    init(_ input: PreflightInput)
+
+    var input: PreflightInput { get }
+    var findings: PreflightFindings { get set }
+
+    /// Says about which rows ``check()`` will ask, so that one pass over a table answers all checks.
+    func ask() throws
+    mutating func check() throws
+}
+
+/// What the checks know: the plan, and what was read of the store before it.
+package struct PreflightInput {
+    /// The store, as `main`.
+    package var path: String
+    package var connection: Connection
+    package var plan: MigrationPlan
+    /// The step that reads the store; the stores that later steps read do not exist yet.
+    package var step: StepPlan
+    package var inPlace: ProgramInPlace
+    package var layout: StoreLayout
+    package var inspection: StoreInspection
+    /// The rows of exactly each entity.
+    package var rows: [String: Int64]
+    /// The tables whose pages and rows are checked; nil for all.
+    package var checkedTables: Set<String>?
+    package var scans: TableScans
+    package var options: PreflightOptions
+
+    package init(
+        path: String, connection: Connection, plan: MigrationPlan, step: StepPlan, inPlace: ProgramInPlace,
+        layout: StoreLayout, inspection: StoreInspection, rows: [String: Int64], checkedTables: Set<String>?,
+        scans: TableScans, options: PreflightOptions
+    ) {
+        (self.path, self.connection, self.plan, self.step) = (path, connection, plan, step)
+        (self.inPlace, self.layout, self.inspection, self.rows) = (inPlace, layout, inspection, rows)
+        (self.checkedTables, self.scans, self.options) = (checkedTables, scans, options)
+    }
+
+    /// Whether the run writes rows; if not, it ignores their damage.
+    var writesRows: Bool { checkedTables?.isEmpty != true }
+    var isInPlace: Bool { step.mode == .inPlace }
+    /// Whether a later step copies: the copy heals damage that the first step keeps, and cannot carry every object.
+    var isCopiedLater: Bool { isInPlace && !plan.isInPlace }
+    var named: NamedStep { NamedStep(0, of: plan) }
+
+    func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
+
+    func rowChecks(_ rows: [String: Int64]) -> RowChecks {
+        RowChecks(scans: scans, layout: layout, rows: rows, step: step, named: named)
+    }
+}
+
+/// The settings of a migration on which the checks depend.
+package struct PreflightOptions {
+    package var damaged = DamagedRows.refuse
+    /// The objects of the app that are left out.
+    package var dropping: Set<String> = []
+    package var breaksSync = false
+    /// The limits of memory, from which the largest values follow.
+    package var limits: EngineOptions
+    /// The time for expressions that ask for it.
+    package var now: Double
+    /// The damage in the store's pages, if they were checked already.
+    package var damagedPages: [String]?
+
+    package init(limits: EngineOptions, now: Double) { (self.limits, self.now) = (limits, now) }
+}
+
+/// What the checks find in a store.
+package struct PreflightFindings {
+    package typealias Rows = (kind: DamageKind, entity: String, property: String?, rows: Int64)
+
+    package internal(set) var refusals: [FerryError] = []
+    package internal(set) var warnings: [FerryWarning] = []
+    /// The losses by damage that is left out.
+    package internal(set) var losses: [ChainLoss] = []
+    package internal(set) var damage: [StoreDamage] = []
+    /// Healed damage that the run's steps do not count themselves.
+    package internal(set) var healed: [Rows] = []
+    package internal(set) var kept: [Rows] = []
+    package internal(set) var leftovers: [(leftover: Leftover, rows: Int64?)] = []
+    package internal(set) var droppedObjects: [String] = []
+    /// Whether the store's pages are damaged, so that no rows can be read.
+    var isUnreadable = false
+
+    mutating func add(_ other: Self) {
+        refusals += other.refusals
+        warnings += other.warnings
+        losses += other.losses
+        damage += other.damage
+        healed += other.healed
+        kept += other.kept
+        leftovers += other.leftovers
+        droppedObjects += other.droppedObjects
+        isUnreadable = isUnreadable || other.isUnreadable
+    }
+}
+
+extension PreflightCheck {
+    func ask() {}
+
+    var connection: Connection { input.connection }
+    var layout: StoreLayout { input.layout }
+    var step: StepPlan { input.step }
+    var options: PreflightOptions { input.options }
+    var isInPlace: Bool { input.isInPlace }
+    var isCopiedLater: Bool { input.isCopiedLater }
+
+    mutating func refuse(_ refusal: FerryError) { findings.refusals.append(refusal) }
+
+    mutating func warn(_ code: FerryWarning.Code, _ message: String, about subject: FerryWarning.Subject) {
+        findings.warnings.append(FerryWarning(code, message, about: subject))
+    }
+
+    /// Notes rows, or values of a property, that are left out; `rows` is nil if they cannot be counted.
+    mutating func noteLoss(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
+        noteLoss(entity, property, rows: rows, .damaged(what))
+    }
+
+    mutating func noteLoss(_ entity: String, _ property: String?, rows: Int64?, _ cause: ChainLoss.Cause) {
+        findings.losses.append(
+            ChainLoss(
+                entity: entity, property: property, entities: [entity],
+                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause,
+                count: rows.map { .exactly($0) } ?? .atMost(input.rows[entity] ?? 0)))
+    }
+
+    mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {
+        findings.healed.append((kind, entity, nil, rows))
+    }
+
+    mutating func noteKept(_ kind: DamageKind, _ entity: String, _ property: String?, rows: Int64) {
+        findings.kept.append((kind, entity, property, rows))
+    }
+}
