@@ -43,7 +43,8 @@ struct ResumedVerificationTests {
             try #require(calls < 500)
             do {
                 report = try verification(library, key: "run", jobs: jobs, stop: spent()).run()
-            } catch let error as FerryError where error.code == .budgetSpent {}
+                // On a busy machine a statement may take longer than a stopped call waits.
+            } catch let error as FerryError where error.code == .budgetSpent || error.code == .interrupted {}
         }
         #expect(report?.differences == whole.differences)
         #expect(report?.checked == whole.checked && report?.notRecomputed == whole.notRecomputed)
@@ -58,7 +59,8 @@ struct ResumedVerificationTests {
         for _ in 0..<60 {
             do {
                 _ = try verification(library, key: "run", jobs: 2, stop: spent()).run()
-            } catch let error as FerryError where error.code == .budgetSpent {}
+                // On a busy machine a statement may take longer than a stopped call waits.
+            } catch let error as FerryError where error.code == .budgetSpent || error.code == .interrupted {}
         }
         if isWritten { try library.change(library.destination, "UPDATE ZBOOK SET ZHEADING = 'x' WHERE Z_PK = 200") }
         let report = try verification(library, key: isWritten ? "run" : "another", jobs: 2).run()
