@@ -223,8 +223,11 @@ public struct Loss: Sendable, Hashable, Codable {
     }
 
     /// The loss with the run's count, if only one entity mapping carries the entity.
+    ///
+    /// The objects of a later pass are not those of the store.
     func counted(by mappings: [MigrationReport.EntityMappingReport]) -> Loss {
-        let own = mappings.filter { $0.source == entity && $0.step == step }
+        guard isAtMost, pass == 1 else { return self }
+        let own = mappings.filter { $0.source == entity && $0.step == 1 }
         if isByMerging == true, !own.isEmpty, own.allSatisfy({ $0.merged == 0 && $0.isEstimated != true }) {
             return counted(0)
         }
