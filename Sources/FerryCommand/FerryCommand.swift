@@ -17,56 +17,25 @@ public enum FerryCommand {
         return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }
 
-    /// Commands that belong together in the help.
-    struct Group {
-        let title: String
-        let commands: [any Command.Type]
-        var names: [String] { commands.map { $0.syntax.name } }
-    }
-
-    /// All commands, in the order of the help.
-    static var groups: [Group] {
+    static var commands: [any Command.Type] {
         [
-            Group(
-                title: "Look",
-                commands: [
-                    InspectCommand.self, DiffCommand.self, GraphCommand.self, VerifyCommand.self,
-                ]),
-            Group(
-                title: "Migrate",
-                commands: [
-                    PlanCommand.self, MigrateCommand.self, RepairCommand.self, StatusCommand.self, ControlCommand.self,
-                    TuneCommand.self, ReportCommand.self,
-                ]),
-            Group(
-                title: "Roll back",
-                commands: [
-                    RollbackCommand.self, SnapshotCreateCommand.self, SnapshotListCommand.self,
-                    SnapshotPruneCommand.self,
-                ]),
-            Group(
-                title: "Mapping models",
-                commands: [MappingShowCommand.self, MappingInitCommand.self, MappingCheckCommand.self]),
-            Group(title: "Stores for tests", commands: [GenerateCommand.self, DemoCommand.self]),
-            Group(
-                title: "Setup",
-                commands: [
-                    ModelExportCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self,
-                    HelpCommand.self,
-                ]),
+            InspectCommand.self, DiffCommand.self, GraphCommand.self, VerifyCommand.self, PlanCommand.self,
+            MigrateCommand.self, RepairCommand.self, StatusCommand.self, ControlCommand.self, TuneCommand.self,
+            ReportCommand.self, RollbackCommand.self, SnapshotCreateCommand.self, SnapshotListCommand.self,
+            SnapshotPruneCommand.self, MappingShowCommand.self, MappingInitCommand.self, MappingCheckCommand.self,
+            GenerateCommand.self, DemoCommand.self, ModelExportCommand.self, ConfigInitCommand.self,
+            CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
         ]
     }
 
-    static var commands: [any Command.Type] { groups.flatMap(\.commands) }
-
-    /// The syntax of each command, in the order of the help; help, completions and manual use it.
-    package static var table: [Syntax] { commands.map { $0.syntax } }
-
     /// The words after `ferry` for each command.
-    package static var commandNames: [String] { table.map(\.name) }
+    static var commandNames: [String] { Syntax.table.map(\.name) }
+
+    /// The commands that the list of commands has in its last lines.
+    static var setup: [String] { Syntax.table.filter { $0.group == "Setup" }.map(\.name) }
 
     /// Runs one command line on a console; never throws.
-    package static func run(
+    static func run(
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {
         let code = runAlone(words, on: console, policies: policies)
@@ -81,16 +50,15 @@ public enum FerryCommand {
 
     /// The commands whose result is files, not output.
     private static let writers = [
-        MigrateCommand.syntax.name, RepairCommand.syntax.name, SnapshotCreateCommand.syntax.name,
-        SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
-        DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
+        "migrate", "repair", "snapshot create", "snapshot prune", "rollback", "generate", "demo", "config init",
+        "model export",
     ]
 
     private static func runAlone(
         _ words: [String], on console: Console, policies: [String: PolicyFactory]
     ) -> ExitCode {
         if words.first == "__complete" {
-            for line in Completion.lines(for: Array(words.dropFirst()), in: table) { console.say(line) }
+            for line in Completion.lines(for: Array(words.dropFirst())) { console.say(line) }
             return .success
         }
         if words.first(where: { $0 != "--json" }) == "--version" {

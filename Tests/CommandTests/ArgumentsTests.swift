@@ -1,16 +1,26 @@
 internal import FerryBase
-internal import FerryCommand
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("Arguments")
 struct ArgumentsTests {
-    private static let syntax = Syntax(
-        "carry", summary: "For tests.", discussion: "For tests.",
-        operands: [.init("STORE", "A store."), .init("MORE", .optional, "Another one.")],
-        options: [
-            .repeated("--models", "PATH", "Models.", isRequired: true), .value("--to", "VERSION", "The target."),
-            .flag("--restart", "Begins again."),
-        ], example: "ferry carry App.sqlite")
+    private static let syntax = Syntax.read(
+        """
+        # Each
+        - --json: An object.
+        - --help: Help.
+        # Tests
+        ## carry
+        For tests.
+        > STORE: A store.
+        > [MORE]: Another one.
+        - --models! PATH…: Models.
+        - --to VERSION: The target.
+        - --restart: Begins again.
+        $ ferry carry App.sqlite
+        """
+    ).commands[0]
 
     struct Reading: Sendable {
         var words: String

@@ -1,6 +1,7 @@
 internal import Ferry
 internal import FerryBase
-internal import FerryCommand
+
+@testable internal import FerryCommand
 
 /// The output of a command, for assertions.
 struct Captured {

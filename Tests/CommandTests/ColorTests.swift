@@ -1,7 +1,8 @@
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 /// Colours: on for a terminal, off for a pipe.
 @Suite("Colours")

@@ -1,7 +1,8 @@
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 /// The scripts in their shells: their suggestions must equal the table of commands.
 @Suite("Completions")

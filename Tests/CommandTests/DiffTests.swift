@@ -1,8 +1,9 @@
 internal import FerryBase
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// `ferry diff` on pairs of models, one pair for each kind of change, inferable or not.
 @Suite("ferry diff")

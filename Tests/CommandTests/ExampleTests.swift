@@ -1,7 +1,8 @@
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// The worked examples: the commands of each page of `docs/examples` must print the page's text.
 ///

@@ -1,7 +1,8 @@
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("ferry generate")
 struct GenerateCommandTests {

@@ -44,7 +44,7 @@ struct HelpTests {
 
     @Test("--help-all has each option once, in a group; the short help says how many there are more")
     func hasAllOptions() throws {
-        for command in FerryCommand.table {
+        for command in Syntax.table {
             let words = command.name.split(separator: " ").map(String.init)
             let all = Captured.run(words + ["--help-all"]).output
             for option in command.options {
@@ -52,12 +52,11 @@ struct HelpTests {
                 #expect(lines.count == 1, "\(command.name) \(option.name)")
             }
             let short = Captured.run(words + ["--help"]).output
-            guard !command.common.isEmpty else {
+            guard !command.commonOptions.isEmpty else {
                 #expect(short == all)
                 continue
             }
-            #expect(command.commonOptions.map(\.name) == command.common)
-            let rest = command.options.filter { option in !command.common.contains(option.name) }
+            let rest = command.options.filter { !$0.isCommon }
             #expect(short.contains("\n\(rest.count) more options: ferry \(command.name) --help-all\n"))
             #expect(!rest.contains { short.contains("\n  \($0.listed)") })
             try Golden.expect(all, is: "help-all-" + words.joined(separator: "-"))
@@ -67,9 +66,9 @@ struct HelpTests {
     @Test("The list of commands has each command, on a screen")
     func groupsCommands() throws {
         // With more, nobody keeps them in the head.
-        let setup = try #require(FerryCommand.groups.last).names
-        #expect(FerryCommand.commandNames.filter { !setup.contains($0) }.count <= 20)
-        let migrate = try #require(FerryCommand.table.first { $0.name == "migrate" })
+        #expect(FerryCommand.commandNames.filter { !FerryCommand.setup.contains($0) }.count <= 20)
+        #expect(Set(FerryCommand.commandNames) == Set(FerryCommand.commands.map { $0.name }))
+        let migrate = try #require(Syntax.table.first { $0.name == "migrate" })
         // Besides what a migration is about, and what every command has.
         let main = ["--models", "--mappings", "--to", "--output", "--json", "--quiet", "--help", "--help-all"]
         #expect(migrate.options.filter { !main.contains($0.name) }.count <= 26)

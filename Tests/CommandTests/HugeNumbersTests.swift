@@ -1,7 +1,8 @@
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Numbers on the command line that are too large for any run.
 @Suite("Huge numbers")

@@ -1,10 +1,11 @@
 internal import FerryBase
-internal import FerryCommand
 internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("ferry inspect")
 struct InspectTests {

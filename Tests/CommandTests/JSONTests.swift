@@ -1,6 +1,7 @@
-internal import FerryCommand
 internal import Foundation
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("JSON")
 struct JSONTests {

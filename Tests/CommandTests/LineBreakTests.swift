@@ -1,7 +1,8 @@
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 /// Paths and commands stay intact for pasting on a narrow terminal.
 @Suite("Breaking lines")

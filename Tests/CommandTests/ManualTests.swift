@@ -1,7 +1,8 @@
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 @Suite("Manual pages")
 struct ManualTests {

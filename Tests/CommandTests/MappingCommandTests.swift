@@ -1,10 +1,11 @@
 internal import Ferry
-internal import FerryCommand
 internal import FerryEngine
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("ferry mapping")
 struct MappingCommandTests {

@@ -1,6 +1,7 @@
-internal import FerryCommand
 internal import Foundation
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Wrong command lines, with their messages as a user sees them.
 @Suite("Messages")

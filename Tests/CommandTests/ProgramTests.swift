@@ -1,8 +1,9 @@
 internal import FerryBase
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// The built program on a small library: exit codes, JSON, and unchanged stores.
 @Suite("The program")

@@ -1,6 +1,7 @@
 internal import FerryBase
-internal import FerryCommand
 internal import Testing
+
+@testable internal import FerryCommand
 
 @Suite("Quantity")
 struct QuantityTests {

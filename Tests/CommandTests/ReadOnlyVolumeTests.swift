@@ -1,8 +1,9 @@
-internal import FerryCommand
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// A store on a read-only volume, mounted in a namespace of its own where the system allows it.
 @Suite("A read-only volume", .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"))

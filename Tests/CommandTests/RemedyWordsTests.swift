@@ -14,7 +14,7 @@ struct RemedyWordsTests {
         if [.infersMappings, .executor, .snapshotLevel].contains(name) { return }
         let option = try #require(RemedyWords.options[name], "\(name)")
         let typed = option.prefix { $0 != " " }
-        #expect(FerryCommand.table.contains { $0.options.contains { $0.name == typed } }, "\(option)")
+        #expect(Syntax.table.contains { $0.options.contains { $0.name == typed } }, "\(option)")
     }
 
     @Test("The executor, which has no option, is set in the environment")

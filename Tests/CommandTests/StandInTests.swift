@@ -1,8 +1,9 @@
 internal import FerryBase
-internal import FerryCommand
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Ferry's output about the policies of real mapping models, and the packages that it writes for them.
 @Suite("Stand-ins for real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))

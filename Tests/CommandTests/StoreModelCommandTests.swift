@@ -1,9 +1,10 @@
 internal import FerryBase
-internal import FerryCommand
 internal import FerryModel
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Stores on the command line in the place of models.
 @Suite("Stores as models on the command line")

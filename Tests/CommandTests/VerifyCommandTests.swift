@@ -1,9 +1,10 @@
 internal import FerryBase
-internal import FerryCommand
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// `ferry verify` on generated and migrated stores, with and without damage.
 @Suite("ferry verify")

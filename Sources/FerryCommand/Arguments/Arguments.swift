@@ -1,12 +1,12 @@
-package import FerryBase
+internal import FerryBase
 
 /// The words of one command line, read by the syntax of its command.
 ///
 /// `--option value`, `--option=value` and the option's letter mean the same; `--` ends the options. A repeated option
 /// takes several words (`--models A B`) once all operands are read. An unknown option is refused, never ignored.
-package struct Arguments {
+struct Arguments {
     private let syntax: Syntax
-    package private(set) var operands: [String] = []
+    private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
     /// The options that come from `ferry.json`, not from the command line.
@@ -17,7 +17,7 @@ package struct Arguments {
     /// Reads the words after the command's name.
     ///
     /// - Throws: `usage` for words that the syntax does not know; with `readsConfig` also the errors of `ferry.json`.
-    package init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
+    init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
         self.syntax = syntax
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -31,7 +31,7 @@ package struct Arguments {
                 operands.append(word)
             }
         }
-        if flags.contains(Syntax.Option.help.name) || flags.contains(Syntax.Option.helpAll.name) { return }
+        if flags.contains("--help") || flags.contains("--help-all") { return }
         try checkOperands()
         if readsConfig { try takeConfig() }
         for option in syntax.options where option.isRequired && values[option.name] == nil {
@@ -43,14 +43,9 @@ package struct Arguments {
         let equals = word.firstIndex(of: "=")
         let typed = equals.map { String(word[..<$0]) } ?? word
         let name = Syntax.Option.short[typed] ?? typed
-        if typed == Syntax.Option.helpAll.name, syntax.common.isEmpty {
+        if typed == "--help-all", syntax.commonOptions.isEmpty {
             // The help of this command has all options already.
-            flags.insert(Syntax.Option.help.name)
-            return
-        }
-        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
-            // The default has this old spelling, which goes before a key of `ferry.json`, too.
-            values["--accept-loss"] = []
+            flags.insert("--help")
             return
         }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
@@ -87,7 +82,7 @@ package struct Arguments {
     /// Takes from `ferry.json` the options that the command line does not have.
     private mutating func takeConfig() throws(FerryError) {
         let file = try ConfigFile.find(
-            for: syntax, config: values[ConfigFile.option.name]?.first, models: values["--models"] ?? [])
+            for: syntax, config: values["--config"]?.first, models: values["--models"] ?? [])
         guard let file else { return }
         configPath = file.path
         for option in syntax.options where values[option.name] == nil && !flags.contains(option.name) {
@@ -115,7 +110,7 @@ package struct Arguments {
         }
     }
 
-    package func has(_ flag: String) -> Bool {
+    func has(_ flag: String) -> Bool {
         precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
         return flags.contains(flag)
     }
@@ -126,13 +121,13 @@ package struct Arguments {
     }
 
     /// The value of an option, or nil if the option is absent.
-    package func value(_ name: String) -> String? {
+    func value(_ name: String) -> String? {
         precondition(syntax.options.contains { $0.name == name && $0.kind == .value }, "\(name) takes no value here")
         return values[name]?.first
     }
 
     /// The values of an option that may be repeated, in their order.
-    package func values(_ name: String) -> [String] {
+    func values(_ name: String) -> [String] {
         precondition(
             syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
         return values[name] ?? []
@@ -152,7 +147,7 @@ package struct Arguments {
     /// be repeated are added.
     ///
     /// A pasted command reads `ferry.json` again, but for the option that it gives.
-    package func commandLine(with name: String, _ added: [String]) -> String {
+    func commandLine(with name: String, _ added: [String]) -> String {
         let shown = syntax.options.filter { $0.name == name ? $0.kind == .repeated : isTyped($0.name) }
         let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + quoted(shown)
         return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
@@ -166,7 +161,7 @@ package struct Arguments {
             isTyped($0.name) && !["--output", "--json", "--progress"].contains($0.name)
                 && (migrates || ["--models", "--config", "--snapshot-dir"].contains($0.name))
         }
-        return (["ferry", RepairCommand.syntax.name, ShellWord.quoted(store)] + quoted(shared)).joined(separator: " ")
+        return (["ferry", RepairCommand.name, ShellWord.quoted(store)] + quoted(shared)).joined(separator: " ")
     }
 
     private func quoted(_ options: [Syntax.Option]) -> [String] {

@@ -1,15 +1,15 @@
 internal import FerryBase
 
 /// Reads and writes the numbers of a command line: counts, sizes, durations.
-package enum Quantity {
+enum Quantity {
     /// A whole number; underscores may group its digits.
-    package static func count(_ text: String) -> Int64? {
+    static func count(_ text: String) -> Int64? {
         guard let first = text.first, first != "_", text.last != "_" else { return nil }
         return Int64(text.filter { $0 != "_" })
     }
 
     /// A size: bytes, or a number with `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`.
-    package static func bytes(_ text: String) -> Int64? {
+    static func bytes(_ text: String) -> Int64? {
         scaled(
             text,
             by: [
@@ -19,7 +19,7 @@ package enum Quantity {
     }
 
     /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`), `h` or `d`.
-    package static func nanoseconds(_ text: String) -> Int64? {
+    static func nanoseconds(_ text: String) -> Int64? {
         scaled(
             text,
             by: [
@@ -44,10 +44,10 @@ package enum Quantity {
         rows.map { (isEstimated ? "~" : "") + $0.grouped } ?? "?"
     }
 
-    package static func sizeText(_ bytes: Int64) -> String { bytes.bytesInUnits }
+    static func sizeText(_ bytes: Int64) -> String { bytes.bytesInUnits }
 
     /// The whole number nearest to a rate or a time, which may come from a file; 0 for NaN.
-    package static func whole(_ number: Double) -> Int64 {
+    static func whole(_ number: Double) -> Int64 {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
     }
 
@@ -61,7 +61,7 @@ package enum Quantity {
 
     static func durationText(_ time: Duration) -> String { durationText(seconds: time.inSeconds) }
 
-    package static func durationText(seconds: Double) -> String {
+    static func durationText(seconds: Double) -> String {
         if seconds < 1 { return "\(whole((seconds * 1_000).rounded())) ms" }
         if seconds < 120 { return "\(decimal(seconds, places: 1)) s" }
         let whole = whole(seconds)
@@ -70,7 +70,7 @@ package enum Quantity {
     }
 
     /// A number with a fixed number of decimal places, without Foundation's formatting.
-    package static func decimal(_ value: Double, places: Int) -> String {
+    static func decimal(_ value: Double, places: Int) -> String {
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
         let scaled = (value.magnitude * scale).rounded()

@@ -1,51 +1,29 @@
 internal import FerryBase
+internal import FerrySnapshot
 
 /// The words that a command takes: the parser, the help, the completions and the manual use this description.
-package struct Syntax: Sendable {
+struct Syntax: Sendable {
     /// The words after `ferry`, for example `snapshot create`.
-    package var name: String
+    var name: String
+    /// The title of the commands that belong together.
+    var group = ""
     /// One line for the list of commands.
-    var summary: String
+    var summary = ""
     /// A few lines of help: the effects of the command, and its conditions.
-    var discussion: String
-    var operands: [Operand]
-    package var options: [Option]
-    /// The names of the options in the short help; empty if `--help` lists all options.
-    package var common: [String]
-    var example: String
-
-    package init(
-        _ name: String, summary: String, discussion: String, operands: [Operand] = [], options: [Option] = [],
-        common: [String] = [], example: String
-    ) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
-        self.operands = operands
-        self.options =
-            options + [.json, .quiet, .help] + (common.isEmpty ? [] : [Option.helpAll])
-        self.common = common.isEmpty ? [] : common + [Option.help.name, Option.helpAll.name]
-        self.example = example
-    }
+    var discussion = ""
+    var operands: [Operand] = []
+    var options: [Option] = []
+    var example = ""
 
     /// A word of the command line without dashes.
-    package struct Operand: Sendable {
-        package enum Count: Sendable { case one, optional, several }
+    struct Operand: Sendable {
+        enum Count: Sendable { case one, optional, several }
 
         var name: String
         var count: Count
         var summary: String
         /// The only words allowed; empty if any word is.
         var choices: [String]
-
-        package init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
-
-        package init(_ name: String, _ count: Count, _ summary: String, among choices: [String] = []) {
-            self.name = name
-            self.count = count
-            self.summary = summary
-            self.choices = choices
-        }
 
         var notation: String {
             switch count {
@@ -57,46 +35,23 @@ package struct Syntax: Sendable {
     }
 
     /// A word of the command line with two dashes, with or without a value.
-    package struct Option: Sendable {
+    struct Option: Sendable {
         enum Kind: Sendable, Equatable { case flag, value, repeated }
 
-        package var name: String
-        var kind: Kind
+        var name: String
+        var kind = Kind.flag
         /// The name of the value in the help.
-        var placeholder: String
-        var summary: String
+        var placeholder = ""
+        var summary = ""
         var isRequired = false
+        /// Whether the option is in the short help of its command.
+        var isCommon = false
         /// The only values allowed; empty if any value is.
         var choices: [String] = []
-
-        package static func flag(_ name: String, _ summary: String) -> Option {
-            Option(name: name, kind: .flag, placeholder: "", summary: summary)
-        }
-
-        package static func value(
-            _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
-        ) -> Option {
-            Option(name: name, kind: .value, placeholder: placeholder, summary: summary, isRequired: isRequired)
-        }
-
-        /// An option whose value is one of a few words.
-        static func choice<Choice: RawRepresentable>(
-            _ name: String, _ placeholder: String, of choices: [Choice], _ summary: String
-        ) -> Option where Choice.RawValue == String {
-            Option(
-                name: name, kind: .value, placeholder: placeholder, summary: summary, choices: choices.map(\.rawValue))
-        }
-
-        package static func repeated(
-            _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
-        ) -> Option {
-            Option(name: name, kind: .repeated, placeholder: placeholder, summary: summary, isRequired: isRequired)
-        }
-
-        static let json = flag("--json", "Print one JSON object instead of text.")
-        static let quiet = flag("--quiet", "Print only warnings and errors.")
-        static let help = flag("--help", "Show this help.")
-        static let helpAll = flag("--help-all", "Show the help with all options.")
+        /// The title of the options that belong together, in a long list.
+        var group = "Output"
+        /// The key in `ferry.json`, such as `limits.memory`; nil if the file cannot have the option.
+        var key: String?
 
         /// The letters of the most used options; a letter means the same option in each command.
         static let short = [
@@ -108,6 +63,114 @@ package struct Syntax: Sendable {
         var letter: String? { Self.short.first { $0.value == name }?.key }
 
         /// The notation with the letter, for lists of options.
-        package var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
+        var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
+    }
+
+    /// The options of the short help; empty if `--help` lists all options.
+    var commonOptions: [Option] { options.filter(\.isCommon) }
+
+    /// All options by the title of their group.
+    var groupedOptions: [(title: String, options: [Option])] {
+        Dictionary(grouping: options, by: \.group).inOrder { Self.place($0.key) < Self.place($1.key) }
+            .map { ($0.key, $0.value) }
+    }
+}
+
+/// The commands of `Templates/commands.txt`, which explains its form.
+extension Syntax {
+    /// The commands in the order of the help.
+    static let table = all.commands
+    private static let all = read(
+        Template.commands.filled([
+            "form": SnapshotForm.preferred.rawValue, "ending": SnapshotForm.preferred.ending,
+        ]))
+
+    private static func place(_ title: String) -> Int { all.titles.firstIndex(of: title) ?? all.titles.count }
+
+    static func named(_ name: String) -> Syntax {
+        guard let syntax = table.first(where: { $0.name == name }) else {
+            preconditionFailure("The table of commands has no \(name).")
+        }
+        return syntax
+    }
+
+    static func read(_ text: String) -> (commands: [Syntax], titles: [String]) {
+        var (titles, shared, commands) = ([String](), [Option](), [Syntax]())
+        for line in text.replacing("\n  ", with: " ").split(separator: "\n") {
+            let sign = line.prefix { $0 != " " }
+            let rest = String(line.dropFirst(sign.count + 1))
+            let last = commands.count - 1
+            switch sign {
+            case "//": break
+            case "#": titles.append(rest)
+            case "##": commands.append(Syntax(name: rest, group: titles.last ?? ""))
+            case ">": commands[last].operands.append(Operand(Entry(rest)))
+            case "-" where commands.isEmpty: shared.append(Option(Entry(rest), titles.last ?? "", []))
+            case "-", "*":
+                commands[last].options.append(Option(Entry(rest), "Output", shared))
+                commands[last].options[commands[last].options.count - 1].isCommon = sign == "*"
+            case "$": commands[last].example = rest
+            case _ where commands[last].summary.isEmpty: commands[last].summary = String(line)
+            default: commands[last].discussion += (commands[last].discussion.isEmpty ? "" : "\n") + line
+            }
+        }
+        return (commands.map { $0.completed(shared) }, titles)
+    }
+
+    /// The command with the options that each command has.
+    private func completed(_ shared: [Option]) -> Syntax {
+        var syntax = self
+        let hasCommon = !commonOptions.isEmpty
+        for name in ["--json", "--quiet", "--help"] + (hasCommon ? ["--help-all"] : []) {
+            guard !options.contains(where: { $0.name == name }), var option = shared.first(where: { $0.name == name })
+            else { continue }
+            option.isCommon = hasCommon && name.hasPrefix("--help")
+            syntax.options.append(option)
+        }
+        return syntax
+    }
+
+    /// A line of an operand or an option.
+    fileprivate struct Entry {
+        let words: [String]
+        let choices: [String]
+        let key: String?
+        /// Nil for a reference to a shared option.
+        let summary: String?
+
+        init(_ line: String) {
+            let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
+            let words = parts[0].split(separator: " ").map(String.init)
+            func enclosed(_ sign: Character) -> Substring? {
+                words.first { $0.first == sign }.map { $0.dropFirst().dropLast() }
+            }
+            self.words = words.filter { !"({".contains($0.prefix(1)) }
+            choices = enclosed("(")?.split(separator: "|").map(String.init) ?? []
+            key = enclosed("{").map(String.init)
+            summary = parts.count > 1 ? parts[1] : nil
+        }
+    }
+}
+
+extension Syntax.Operand {
+    fileprivate init(_ entry: Syntax.Entry) {
+        let notation = entry.words[0]
+        name = notation.filter { !"[]…".contains($0) }
+        count = notation.hasPrefix("[") ? .optional : notation.hasSuffix("…") ? .several : .one
+        (summary, choices) = (entry.summary ?? "", entry.choices)
+    }
+}
+
+extension Syntax.Option {
+    /// A shared option of this name gives what the entry does not say.
+    fileprivate init(_ entry: Syntax.Entry, _ title: String, _ shared: [Syntax.Option]) {
+        let name = entry.words[0].filter { $0 != "!" }
+        self = shared.first { $0.name == name } ?? Syntax.Option(name: name, group: title)
+        isRequired = name != entry.words[0]
+        guard let summary = entry.summary else { return }
+        let notation = entry.words.dropFirst().first ?? ""
+        placeholder = notation.filter { $0 != "…" }
+        kind = notation.isEmpty ? .flag : notation.hasSuffix("…") ? .repeated : .value
+        (self.summary, choices, key) = (summary, entry.choices, entry.key ?? key)
     }
 }

@@ -2,12 +2,17 @@ internal import Ferry
 internal import FerryBase
 
 protocol Command {
-    static var syntax: Syntax { get }
+    /// The words after `ferry`, by which `Templates/commands.txt` has the command's syntax.
+    static var name: String { get }
 
     init(arguments: Arguments)
 
     /// Checks the command's words before any change, then does the work; `FerryCommand.run` handles the errors.
     func run(on console: Console) throws -> ExitCode
+}
+
+extension Command {
+    static var syntax: Syntax { .named(name) }
 }
 
 /// A command that may read mapping models with migration policies.
@@ -33,23 +38,23 @@ struct CommandCall {
         let name = spellings[first] ?? first
         let second = words.dropFirst().first ?? ""
         for (typed, count) in [(name, 1), ("\(name) \(second)", 2)] {
-            guard let command = commands.first(where: { $0.syntax.name == typed }) else { continue }
+            guard let command = commands.first(where: { $0.name == typed }) else { continue }
             (self.command, self.words) = (command, Array(words.dropFirst(count)))
             return
         }
-        let group = commands.filter { $0.syntax.name.hasPrefix(name + " ") }
+        let group = commands.filter { $0.name.hasPrefix(name + " ") }
         guard group.isEmpty else {
             if second == "--help" || second == "-h" {
                 (command, self.words) = (HelpCommand.self, [name] + words.dropFirst(2))
                 return
             }
-            let known = group.map { $0.syntax.name }.joined(separator: ", ")
+            let known = group.map { $0.name }.joined(separator: ", ")
             throw FerryError(
                 .usage, second.isEmpty ? "\(name) needs a subcommand." : "Unknown command \(name) \(second).",
                 remedy: "There are: \(known).")
         }
         let firsts =
-            commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted() + ["--version"]
+            commands.map { String($0.name.prefix { $0 != " " }) } + spellings.keys.sorted() + ["--version"]
         let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",
@@ -58,8 +63,8 @@ struct CommandCall {
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
-        let isAll = !command.syntax.common.isEmpty && arguments.has(Syntax.Option.helpAll.name)
-        guard !isAll, !arguments.has(Syntax.Option.help.name) else {
+        let isAll = !command.syntax.commonOptions.isEmpty && arguments.has("--help-all")
+        guard !isAll, !arguments.has("--help") else {
             HelpText.show([command.syntax], isAll: isAll, on: console)
             return .success
         }
@@ -71,7 +76,7 @@ struct CommandCall {
             }
             return try instance.run(on: console)
         } catch {
-            guard command.syntax.operands.first?.name == MigrationInput.store.name else { throw error }
+            guard command.syntax.operands.first?.name == "STORE" else { throw error }
             throw FerryError.from(error).naming(store: arguments.operands[0], arguments)
         }
     }

@@ -5,19 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 
 struct ConfigInitCommand: Command {
-    static let syntax = Syntax(
-        "config init", summary: "Create ferry.json with the models, mappings and limits of this folder.",
-        discussion:
-            "inspect, plan, migrate, verify and tune read the file: the one named by --config, else the one next to the models, else "
-            + "the one in the current folder. Each key stands for an option, which the command line overrides. Paths are "
-            + "relative to the file. Without --models, the models and mapping models in the current folder are used.",
-        options: [
-            .repeated("--models", "PATH", "Model versions to write into the file. May be repeated."),
-            .repeated("--mappings", "PATH", "Mapping models to write into the file. May be repeated."),
-            .value("--to", "VERSION", "Version to migrate to. Default: the current version."),
-            .value("--output", "FILE", "File to write. Default: ferry.json."),
-        ],
-        example: "ferry config init --models App.xcdatamodeld --mappings Mappings")
+    static let name = "config init"
 
     private static let modelSuffixes = [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"]
 

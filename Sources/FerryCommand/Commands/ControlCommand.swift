@@ -2,22 +2,7 @@ internal import Ferry
 internal import FerryBase
 
 struct ControlCommand: Command {
-    static let syntax = Syntax(
-        "control", summary: "Pause, slow down or stop a running migration.",
-        discussion: """
-            ORDER is pause, resume, throttle SHARE (such as 50%: rest for that share of the time; 0% is full speed), \
-            chunk-size N or auto, or stop. It takes effect after the current unit of work. While paused, the migration keeps \
-            its lock on the store: apps can read it but not write to it.
-            Orders go through the run folder and are for the running call only: a migration that is resumed later starts without \
-            them. A migration in place is one transaction, and so is the swap: neither can be paused, and a stop rolls \
-            it back. Verification is paused and throttled between its parts.
-            """,
-        operands: [
-            MigrationInput.store, .init("ORDER", "pause, resume, throttle, chunk-size or stop."),
-            .init("VALUE", .optional, "The share of throttle, or the rows of chunk-size."),
-        ],
-        options: [.value("--output", "NEW", "The new store that the migration of STORE writes.")],
-        example: "ferry control App.sqlite throttle 50%")
+    static let name = "control"
 
     let arguments: Arguments
 

@@ -6,26 +6,7 @@ internal import FerryModel
 struct DiffCommand: PolicyCommand {
     enum Form: String, CaseIterable { case text, github, sarif, json }
 
-    static let syntax = Syntax(
-        "diff", summary: "Compare two model versions, and show what a change loses.",
-        discussion:
-            "Compares two model versions without a store. An error is a change that loses data: a removed entity or "
-            + "property, a property that becomes transient, or a lost order. A warning is a change that cannot be inferred "
-            + "and needs a mapping model. A note is a change that depends on a store's rows, which a migration checks. "
-            + "With --mappings, the mapping models between the two versions decide what is lost.\n"
-            + "Entities and properties are matched by renaming identifier. Of a bundle, the current version is used, or the "
-            + "one named after a colon. A store stands for the model cached in it.",
-        operands: [
-            .init("OLD", "The older version: \(VersionWord.forms)."),
-            .init("NEW", "The newer version, in the same form."),
-        ],
-        options: [
-            MigrationInput.mappings, .flag("--check", "Exit with 1 if a change loses data, as for CI."),
-            .choice(
-                "--format", "FORM", of: Form.allCases,
-                "text (default), github (annotations of GitHub Actions), sarif (code scanning) or json."),
-        ],
-        example: "ferry diff App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" --check --format github")
+    static let name = "diff"
 
     let arguments: Arguments
 

@@ -161,7 +161,7 @@ struct Difference {
                 return "  \(word) \(finding.message)"
             }
             + changes.filter { !told.contains([$0.kind.rawValue, Self.place($0)]) }.map {
-                "  \(Self.place($0)): \(ChangeWords.spaced($0.kind.rawValue))"
+                "  \(Self.place($0)): \($0.kind.rawValue.spaced)"
             }
         return ["\(from) → \(to)"] + (lines.isEmpty ? [] : [""] + lines) + (conclusions.isEmpty ? [] : [""])
             + conclusions

@@ -4,25 +4,7 @@ internal import FerryGenerate
 internal import FerryModel
 
 struct GenerateCommand: Command {
-    static let syntax = Syntax(
-        "generate", summary: "Generate a store of any size, for tests and benchmarks.",
-        discussion: "Fills a new store with plausible data from a seed: attributes of all types within "
-            + "the bounds of their validation, relationships of all kinds with as many objects as the model requires, "
-            + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "
-            + "same model, numbers and seed give the same file, byte for byte.\n"
-            + "If mandatory relationships need more objects of an entity than requested, more are generated. Entities "
-            + "named by --rows-of keep their number; numbers that contradict each other are refused. "
-            + "If MODEL is a store, the new one also gets its tables, columns, entity numbers, indexes and triggers.",
-        operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
-        options: [
-            .value("--rows", "N", "Rows per entity, except those named by --rows-of. Default: \(usualRows)."),
-            .repeated("--rows-of", "ENTITY=N", "Number of rows of one entity. May be repeated."),
-            .value("--version", "V", "Version of MODEL to use. Default: the current one."),
-            .value("--seed", "S", "Seed of the random values, a whole number. Default: 1."),
-            .value("--output", "STORE", "The new store; the file must not exist.", isRequired: true),
-            MigrationInput.like, MigrationInput.joinTable, ProgressForm.option,
-        ],
-        example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
+    static let name = "generate"
 
     /// Enough rows to show every feature of a model, and written within a second.
     private static let usualRows: Int64 = 1_000

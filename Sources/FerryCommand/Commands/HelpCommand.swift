@@ -1,24 +1,17 @@
 internal import FerryBase
 
 struct HelpCommand: Command {
-    static let syntax = Syntax(
-        "help", summary: "List the commands, or show the help of one.",
-        discussion:
-            "Without an argument, lists all commands. With the name of a command, prints the same as its --help.",
-        operands: [
-            .init("COMMAND", .optional, "The command to show."), .init("PART", .optional, "Its second word."),
-        ],
-        example: "ferry help snapshot create")
+    static let name = "help"
 
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let (table, name) = (FerryCommand.table, arguments.operands.joined(separator: " "))
+        let name = arguments.operands.joined(separator: " ")
         if name.isEmpty {
-            console.result(["commands": table.map(\.json)]) { HelpText.overview(width: $0) }
+            console.result(["commands": Syntax.table.map(\.json)]) { HelpText.overview(width: $0) }
             return .success
         }
-        let chosen = table.filter { $0.name == name || $0.name.hasPrefix(name + " ") }
+        let chosen = Syntax.table.filter { $0.name == name || $0.name.hasPrefix(name + " ") }
         guard !chosen.isEmpty else { throw HelpText.unknown("Unknown command \(name).", name) }
         HelpText.show(chosen, on: console)
         return .success
@@ -29,27 +22,20 @@ extension Syntax {
     /// The syntax as JSON, for programs that wrap this one.
     fileprivate var json: JSON {
         [
-            "name": name, "group": FerryCommand.groups.first { $0.names.contains(name) }?.title, "summary": summary,
-            "operands": operands.map(\.json), "options": options.map(\.json),
-        ]
-    }
-}
-
-extension Syntax.Operand {
-    fileprivate var json: JSON {
-        [
-            "name": name, "summary": summary, "isOptional": count == .optional, "isRepeated": count == .several,
-            "choices": choices,
-        ]
-    }
-}
-
-extension Syntax.Option {
-    fileprivate var json: JSON {
-        [
-            "name": name, "letter": letter, "summary": summary,
-            "value": kind == .flag ? nil : placeholder, "isRequired": isRequired,
-            "isRepeated": kind == .repeated, "choices": choices, "group": OptionGroup(of: name).rawValue,
+            "name": name, "group": group, "summary": summary,
+            "operands": JSON.list(operands) {
+                [
+                    "name": $0.name, "summary": $0.summary, "isOptional": $0.count == .optional,
+                    "isRepeated": $0.count == .several, "choices": $0.choices,
+                ]
+            },
+            "options": JSON.list(options) {
+                [
+                    "name": $0.name, "letter": $0.letter, "summary": $0.summary,
+                    "value": $0.kind == .flag ? nil : $0.placeholder, "isRequired": $0.isRequired,
+                    "isRepeated": $0.kind == .repeated, "choices": $0.choices, "group": $0.group,
+                ]
+            },
         ]
     }
 }
@@ -62,27 +48,21 @@ enum HelpText {
 
     static func command(_ syntax: Syntax, isAll: Bool, width: Int) -> [String] {
         let width = min(width, widest)
-        let isShort = !isAll && !syntax.common.isEmpty
-        let discussion = isShort ? String(syntax.discussion.prefix { $0 != "\n" }) : syntax.discussion
+        let common = isAll ? [] : syntax.commonOptions
+        let discussion = common.isEmpty ? syntax.discussion : String(syntax.discussion.prefix { $0 != "\n" })
         var lines =
             [syntax.summary, "", "Usage: \(usage(syntax))", ""] + TextWrap.paragraphs(discussion, width: width)
         if !syntax.operands.isEmpty {
             lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
         }
-        if isAll, let groups = syntax.groupedOptions {
-            for (group, options) in groups { lines += ["", group.rawValue + ":"] + list(options, width) }
-        } else {
-            lines += ["", "Options:"] + list(isShort ? syntax.commonOptions : syntax.options, width)
+        let groups = isAll ? syntax.groupedOptions : [("Options", common.isEmpty ? syntax.options : common)]
+        for (title, options) in groups {
+            lines += ["", title + ":"] + table(options.map { ($0.listed, $0.summary) }, width)
         }
-        if isShort {
-            let rest = syntax.options.count - syntax.commonOptions.count
-            lines += ["", "\(rest) more options: ferry \(syntax.name) --help-all"]
+        if !common.isEmpty {
+            lines += ["", "\(syntax.options.count - common.count) more options: ferry \(syntax.name) --help-all"]
         }
         return lines + ["", "Example:", Emphasis.command.mark("  " + syntax.example)]
-    }
-
-    private static func list(_ options: [Syntax.Option], _ width: Int) -> [String] {
-        table(options.map { ($0.listed, $0.summary) }, width)
     }
 
     static func show(_ commands: [Syntax], isAll: Bool = false, on console: Console) {
@@ -106,10 +86,9 @@ enum HelpText {
 
     /// The commands of the main job on one screen; those of the setup are in the last line but one.
     static func overview(width: Int = .max) -> [String] {
-        let setup = FerryCommand.groups.last?.names ?? []
-        let rows = CommandWords(FerryCommand.table.filter { !setup.contains($0.name) }).groups.map { group in
-            guard let about = families[group.name] else { return (group.commands[0].name, group.commands[0].summary) }
-            return (group.name, "\(group.summary): \(about).")
+        let setup = FerryCommand.setup
+        let rows = CommandFamily.all.filter { !setup.contains($0.commands[0].name) }.map { family in
+            (family.name, family.summary + (families[family.name].map { ": \($0)." } ?? ""))
         }
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
             + ["Usage: ferry <command> [options]; help for a command: ferry <command> --help", ""]

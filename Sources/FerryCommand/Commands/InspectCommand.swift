@@ -5,26 +5,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 struct InspectCommand: Command {
-    static let syntax = Syntax(
-        "inspect", summary: "Show a store's version, entities and features (read-only).",
-        discussion:
-            "Shows the version, entities with their rows and bytes, features of the layout, side files, history and "
-            + "CloudKit tables, objects that are not Core Data's, leftovers of earlier versions, and damage. Without "
-            + "--models, the model cached in the store is used, if there is one. If no version matches, the nearest one "
-            + "is shown with the entities that differ, and why.\n"
-            + "A store of more than 64 MiB is only sampled, which is quick at any size: rows are estimated (~), and "
-            + "table sizes and damage are left out. Use --full to read all of it.\n"
-            + "With --hashes, or for a model, prints the version hash of every entity as in a store's metadata, the digest of "
-            + "all hashes and the checksum of each version. Core Data treats two versions with equal hashes as the same. For a "
-            + ".momd, the hashes are those of its VersionInfo.plist, which the app uses; an entity for which Ferry computes "
-            + "another hash is marked.",
-        operands: [.init("STORE", "The store's main file (not its -wal), or a model.")],
-        options: [
-            MigrationInput.models(),
-            .flag("--full", "Count every row, measure every table and look for damage, even in a large store."),
-            .flag("--hashes", "Print the version hashes of a model, or of the model cached in a store."),
-            ConfigFile.option,
-        ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
+    static let name = "inspect"
 
     /// Bytes; reading a store of this size takes well below a second.
     private static let smallBytes: Int64 = 64 << 20

@@ -18,22 +18,15 @@ struct LossTable {
         }
     }
 
-    var part: Report.Part {
-        .table(
-            [.text("Entity"), .text("Property"), .number("Number"), .text("Because")],
-            losses.map { [$0.entity, $0.property ?? "", number($0), $0.because] })
-    }
-
     /// The losses in one line, as in `Loses: Book.authorName, 4 values`.
     var sentence: String {
-        let named = losses.prefix(Self.most).map { loss in
+        let named = losses.map { loss in
             let one = loss.isCountedInValues ? "value" : "object"
             let name = (loss.isOrder ? "order of " : "") + loss.name
             guard let rows = loss.rows else { return "\(name), ? \(one)s" }
-            return "\(name), \(number(loss)) \(one)\(rows == 1 ? "" : "s")"
+            return "\(name), \(Self.number(loss)) \(one)\(rows == 1 ? "" : "s")"
         }
-        let more = losses.count > Self.most ? "; and \(losses.count - Self.most) more" : ""
-        return "Loses: \(named.joined(separator: "; "))\(more)."
+        return "Loses: \(named.listed(Self.most, separator: "; "))."
     }
 
     /// The texts of the warnings that the table does not have already.
@@ -53,7 +46,7 @@ struct LossTable {
         }.map(\.message)
     }
 
-    private func number(_ loss: Loss) -> String {
+    static func number(_ loss: Loss) -> String {
         let number = Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated && !loss.isAtMost)
         return loss.isAtMost ? "≤ \(number)" : number
     }
@@ -73,24 +66,26 @@ struct TransformedTable {
     /// As in `Computed anew: Book.price (20 values).`; nil without any.
     var sentence: String? {
         if transformed.isEmpty { return nil }
-        let named = transformed.prefix(Self.most).map { one in
+        let named = transformed.map { one in
             "\(one.entity).\(one.property) (\(one.values.map { $0.counting("value") } ?? "? values"))"
         }
-        let more = transformed.count > Self.most ? " and \(transformed.count - Self.most) more" : ""
-        return "Computed anew: \(named.joined(separator: ", "))\(more)."
+        return "Computed anew: \(named.listed(Self.most))."
     }
 }
 
-/// The versions of a chain in one line.
+/// The versions of a chain in one line; a long one by its ends.
 enum ChainText {
-    /// The longest chain that is printed whole.
-    private static let longest = 8
+    static func of(_ chain: [String]) -> String {
+        guard chain.count > 8 else { return chain.joined(separator: " → ") }
+        return "\(chain[0]) → … → \(chain[chain.count - 1]) (\(chain.count) versions)"
+    }
+}
 
-    static func of(_ chain: [String], isWhole: Bool) -> String {
-        guard !isWhole, chain.count > longest, let first = chain.first, let last = chain.last else {
-            return chain.joined(separator: " → ")
-        }
-        return "\(first) → … → \(last) (\(chain.count) versions)"
+extension [String] {
+    /// At most the first names, and the number of the others.
+    func listed(_ most: Int, separator: String = ", ") -> String {
+        let more = count > most ? "\(separator == "; " ? "; " : " ")and \(count - most) more" : ""
+        return prefix(most).joined(separator: separator) + more
     }
 }
 

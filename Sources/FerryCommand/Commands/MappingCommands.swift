@@ -7,12 +7,7 @@ internal import FerryPlan
 internal import Foundation
 
 struct MappingShowCommand: Command {
-    static let syntax = Syntax(
-        "mapping show", summary: "Print a mapping model of any format as Ferry's JSON.",
-        discussion: "Prints an equivalent mapping file, to start one from or to read what an Xcode "
-            + "mapping model does. What JSON cannot express is reported on standard error.",
-        operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
-        example: "ferry mapping show Model1_to_Model2.xcmappingmodel > mapping.json")
+    static let name = "mapping show"
 
     let arguments: Arguments
 
@@ -26,14 +21,7 @@ struct MappingShowCommand: Command {
 }
 
 struct MappingCheckCommand: PolicyCommand {
-    static let syntax = Syntax(
-        "mapping check", summary: "Check mapping models without a store.",
-        discussion: "Checks every name and expression of the files against both model versions, and the order of "
-            + "their entity mappings, and lists all errors of a file. Files between the same versions are checked together. "
-            + "Exits with 2 if there are problems. What depends on a store's rows is a warning.",
-        operands: [.init("FILE", .several, "Mapping models: .xcmappingmodel, .cdm or .json.")],
-        options: [MigrationInput.models(isRequired: true)],
-        example: "ferry mapping check mapping.json --models App.xcdatamodeld")
+    static let name = "mapping check"
 
     let arguments: Arguments
 

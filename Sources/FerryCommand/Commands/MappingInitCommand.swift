@@ -5,39 +5,7 @@ internal import FerryModel
 internal import Foundation
 
 struct MappingInitCommand: Command {
-    static let syntax = Syntax(
-        "mapping init",
-        summary: "Create a mapping file for two model versions, or for the migration policies of a mapping model.",
-        discussion: "Fills in what Core Data would infer; properties with an unchanged name are automatic "
-            + "and left out. What has no counterpart is an open place: an entity of the older version that the newer one "
-            + "does not have, each new entity, a property that needs a value, and a new property whose name is near to a "
-            + "removed one's. A ? with the question and near names is in place of the entity or expression, and the file "
-            + "is refused until you fill it in. Changes that need more than that are listed on standard error. With --extends, the file replaces what a mapping model leaves to migration policies: each "
-            + "of their entity mappings with its properties, and a ? with the type where you must write something. With "
-            + "--swift, a package is created instead: a struct for each policy class with the functions to write, and a "
-            + "test that migrates a generated store.",
-        operands: [
-            .init("MODEL", .optional, "The older version: \(VersionWord.forms)."),
-            .init("MODEL", .optional, "The newer version, in the same form."),
-        ],
-        options: [
-            .value("--extends", "FILE", "Start from a mapping model with migration policies instead of two versions."),
-            .repeated(
-                "--models", "PATH",
-                "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its "
-                    + "model, named by NAME=STORE, or a folder of them)."),
-            .value(
-                "--swift", "FERRY",
-                "With --extends: create a Swift package in the folder named by --output. It depends on Ferry's package FERRY, a "
-                    + "folder or the URL of its repository."),
-            .repeated(
-                "--unique", "ENTITY=ATTRIBUTES",
-                "Merge the entity's objects with equal values of these attributes (comma-separated). Nil is not "
-                    + "equal to nil."),
-            .value(
-                "--output", "FILE", "Write the mapping file to FILE, and list the open questions on standard output."),
-        ],
-        example: "ferry mapping init App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" > 1-2.json")
+    static let name = "mapping init"
 
     let arguments: Arguments
 

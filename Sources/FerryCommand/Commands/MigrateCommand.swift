@@ -2,57 +2,9 @@ internal import Ferry
 internal import FerryBase
 
 struct MigrateCommand: PolicyCommand {
-    static let syntax = Syntax(
-        "migrate", summary: "Migrate a store; an interrupted migration can be resumed.",
-        discussion: """
-            Takes a snapshot, writes the migrated store next to the old one in chunks, compares the two, and \
-            replaces the store's content in one transaction. Until then the store is not changed. \
-            With --output, the store is never changed and no snapshot is taken.
-            To continue a stopped migration, run the same command again. Ctrl-C stops after the current unit of work, \
-            or abandons a long one; a second Ctrl-C stops at once. With --budget, each call does \
-            at least one unit of work, even if that takes longer.
-            Several stores are migrated one after another; if one fails or is refused, the others are still \
-            migrated. The exit code is the worst one, in the order 1, 3, 2, 75. --budget then applies to all of them together.
-            """,
-        operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
-        options: MigrationInput.options + [
-            .value("--output", "NEW", "Write the migrated store to NEW and do not change STORE."),
-            .value(
-                "--chunk-size", "N|auto",
-                "Rows per chunk. Default: auto, as many as 4 MiB and --chunk-time allow."),
-            .value("--chunk-time", "TIME", "Target duration of an automatic chunk. Default: 500ms."),
-            MigrateCommand.memoryLimit,
-            .value(
-                "--budget", "TIME", "Stop after TIME (15s, 2min) with exit code 75. Run the command again to continue."),
-            MigrateCommand.wait,
-            .flag("--hold-swap", "Do everything except the swap. Run again without --hold-swap to swap."),
-            .flag("--restart", "Discard an unfinished migration and start over."),
-            SnapshotOptions.formOrNone,
-            .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
-            .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
-            .flag(
-                "--rehearse",
-                "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
-            ),
-            StoreMigration.yes, EventCommand.option, ReportPlace.option, ProgressForm.option,
-        ],
-        common: [
-            "--models", "--mappings", "--to", "--output", "--rehearse", "--lose", "--budget", "--memory-limit",
-        ],
-        example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
+    static let name = "migrate"
 
     static let verifyModes: [VerifyMode] = [.full, .quick, .none]
-
-    static let wait = Syntax.Option.value(
-        "--wait", "TIME",
-        "Wait up to TIME (30s, 5min) for a store that another program is using, at the start and at the swap. "
-            + "Default: do not wait.")
-
-    static let memoryLimit = Syntax.Option.value(
-        "--memory-limit", "SIZE",
-        "Memory limit of the process (at least 24MiB). Default: 32MiB. A text or other value that must be in memory "
-            + "as a whole needs twice its size."
-    )
 
     let arguments: Arguments
 
@@ -98,8 +50,8 @@ struct StoreMigration {
             try arguments.time("--chunk-time", "a time of at least 1ms, such as 500ms or 2s", from: 1_000_000)
             ?? configuration.chunkTime
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
-        let snapshot = try arguments.choice("--snapshot", among: SnapshotOptions.choicesOrNone)
-        configuration.takesSnapshot = snapshot != SnapshotOptions.Choice.none
+        let snapshot = try arguments.choice("--snapshot", among: SnapshotChoice.forms + [.none])
+        configuration.takesSnapshot = snapshot != SnapshotChoice.none
         configuration.clonesSnapshot = snapshot == .clone
         configuration.snapshotFolder = arguments.snapshotFolder
         configuration.restarts = arguments.has("--restart")
@@ -112,7 +64,7 @@ struct StoreMigration {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
         }
         let snapshotOption = ["--snapshot-dir", "--snapshot"].first { arguments.isTyped($0) }
-        let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotOptions.Choice.none
+        let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotChoice.none
         if let snapshotOption, !isNone, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(
                 "\(snapshotOption) has no effect with \(configuration.output == nil ? "--snapshot none" : "--output").",
@@ -150,18 +102,20 @@ struct StoreMigration {
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
-        let planned = planned(policies)
+        var planned = ReportDetails()
+        planned.memoryLimit = Int64(configuration.memoryLimit)
+        // Made before the migration, after which there is nothing left to plan.
+        if arguments.value("--report") != nil { planned.take(try migrator(policies), configuration) }
         let sampler = RunSampler()
-        func details() -> RunDetails {
-            RunDetails(
-                plan: seen.withLock { $0 }, planned: planned, memoryLimit: Int64(configuration.memoryLimit),
-                samples: sampler.samples)
+        func details() -> ReportDetails {
+            var details = planned
+            (details.plan, details.samples) = (seen.withLock { $0 }, sampler.samples)
+            return details
         }
-        let command = arguments.value(EventCommand.option.name).map {
-            EventCommand($0, store: (configuration.output ?? input.store).filePath, stop: stop, console: console)
-        }
+        let store = (configuration.output ?? input.store).filePath
+        let command = arguments.value("--on-event").map { EventCommand($0, store: store, stop: stop, console: console) }
         do {
-            let migrator = try reader?.of(input.store) ?? input.migrator(policies)
+            let migrator = try migrator(policies)
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
             var configuration = configuration
@@ -177,43 +131,29 @@ struct StoreMigration {
                 case .phase(let phase, let step):
                     sampler.begin(phase, step: step)
                     renderer.begin(phase, step: step)
-                case .progress(let update):
-                    sampler.take(update)
-                    renderer.show(update)
+                case .progress(let update): renderer.show(update)
                 case .warning(let warning): renderer.warn(warning)
                 case .finished: break
                 }
             }
-            var rendering = try rendering(of: migrator, configuration, stop, onEvent)
-            rendering.details = details()
-            return StoreOutcome(rendering)
+            let rehearsal = try isRehearsal ? migrator.rehearse(configuration, stop: stop, onEvent: onEvent) : nil
+            let report =
+                try rehearsal.map { $0.migration }
+                ?? migrator.migrate(configuration, stop: stop, onEvent: onEvent)
+            guard let report else {
+                throw FerryError(.internalError, "The rehearsal ended without a report.")
+            }
+            let rendering = MigrationRendering(run: report, rehearsal: rehearsal, details: details())
+            return StoreOutcome(report: rendering, code: .success, word: rendering.outcome)
         } catch {
             let error = input.worded(error)
             command?.end(error)
-            return StoreOutcome(
-                MigrationFailure(error: error, store: configuration.output ?? input.store, details: details()))
+            return StoreOutcome(FailureReport(error: error, store: store, details: details()))
         }
     }
 
-    /// What a report has of the plan: made before the migration, after which there is nothing left to plan.
-    private func planned(_ policies: [String: PolicyFactory]) -> PlanDetails {
-        guard arguments.value(ReportPlace.option.name) != nil else { return PlanDetails() }
-        return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration)
-    }
-
-    private func rendering(
-        of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
-        _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
-    ) throws -> MigrationRendering {
-        guard isRehearsal else {
-            return MigrationRendering(
-                report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent))
-        }
-        let rehearsal = try migrator.rehearse(configuration, stop: stop, onEvent: onEvent)
-        guard let report = rehearsal.migration else {
-            throw FerryError(.internalError, "The rehearsal ended without a report.")
-        }
-        return MigrationRendering(report: report, rehearsal: rehearsal)
+    private func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
+        try reader?.of(input.store) ?? input.migrator(policies)
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {
@@ -228,7 +168,7 @@ extension Configuration {
     /// Takes the memory limit of the command line and checks that it is large enough.
     mutating func takeMemoryLimit(_ arguments: Arguments) throws(FerryError) {
         let limit = try arguments.bytes(
-            MigrateCommand.memoryLimit.name, "a size, such as 32MiB", in: 1...Int64.max)
+            "--memory-limit", "a size, such as 32MiB", in: 1...Int64.max)
         if let limit { memoryLimit = limit }
         try checkMemory()
         ProcessMemory.keep(MemoryBudget(limit: memoryLimit))
@@ -238,19 +178,20 @@ extension Configuration {
 /// The end of one store's migration.
 struct StoreOutcome {
     let report: any CommandReport
-    var code = ExitCode.success
+    let code: ExitCode
     /// The outcome in one word, as in the JSON.
     let word: String
 
-    init(_ rendering: MigrationRendering) { (report, word) = (rendering, rendering.outcome) }
+    init(report: any CommandReport, code: ExitCode, word: String) {
+        (self.report, self.code, self.word) = (report, code, word)
+    }
 
-    init(_ failure: MigrationFailure) {
-        (report, word) = (failure, failure.outcome)
-        code = ExitCode(failure.error.code.consequence)
+    init(_ failure: FailureReport) {
+        self.init(report: failure, code: ExitCode(failure.error.code.consequence), word: failure.outcome.word)
     }
 
     func show(_ console: Console) {
-        if let failure = report as? MigrationFailure { return failure.show(on: console) }
+        if let failure = report as? FailureReport { return failure.show(on: console) }
         for line in report.text(width: console.width) { console.say(line) }
     }
 }

@@ -9,55 +9,6 @@ internal import FerryBase
 
 /// The words that `plan`, `migrate` and `tune` share: a store, model versions, mapping models, a target.
 struct MigrationInput {
-    static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
-    static let modelFiles = Syntax.Operand(
-        "MODEL", .several,
-        "An .xcdatamodeld, .xcdatamodel, .momd or .mom, a store that contains its model, or a folder of them.")
-    static func models(isRequired: Bool = false) -> Syntax.Option {
-        .repeated(
-            "--models", "PATH",
-            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its model (NAME=STORE "
-                + "names its version), or a folder of them. May be repeated.",
-            isRequired: isRequired)
-    }
-    static let mappings = Syntax.Option.repeated(
-        "--mappings", "PATH",
-        "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated.")
-    static let like = Syntax.Option.value(
-        "--like", "STORE",
-        "A store of the target version that Core Data created (it may be empty). The new store gets its tables, columns, "
-            + "entity numbers, indexes and triggers.")
-    static let joinTable = Syntax.Option.repeated(
-        "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
-        "For two relationships between an entity and itself: the one that names the join table, or the table's name. May be repeated."
-    )
-    static let options: [Syntax.Option] = [
-        models(isRequired: true), mappings,
-        .flag("--no-mappings", "Ignore mapping models found next to the models."),
-        .value("--to", "VERSION", "Version to migrate to, by name or Bundle/Name. Default: the current version."),
-        .value(
-            "--chain", "FILE",
-            "File with the versions to migrate through, in order: one name per line, or a JSON array."),
-        .flag(
-            "--allow-downgrade", "Allow migrating to an older version. Data that the older version cannot hold is lost."
-        ),
-        .repeated(
-            "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
-        .flag(
-            "--accept-loss",
-            "Accept every loss, also the time of more than a billion comparisons between objects; plan shows both. Without "
-                + "it, migrate and plan --check refuse what --lose does not name."),
-        like, joinTable,
-        .choice(
-            "--damaged", "WHAT", of: damagedChoices,
-            "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
-                + "migrated store can hold them, or drop them."),
-        .flag(
-            "--break-sync",
-            "Allow renaming a property of a store that is mirrored to CloudKit, or changing its type. What other devices "
-                + "write to the old field no longer arrives."),
-        ConfigFile.option,
-    ]
     private static let damagedChoices: [DamagedRows] = [.refuse, .keep, .drop]
 
     let arguments: Arguments

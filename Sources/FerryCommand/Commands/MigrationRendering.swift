@@ -1,27 +1,19 @@
-package import Ferry
+internal import Ferry
 internal import FerryBase
-package import Foundation
 
-package struct MigrationRendering: CommandReport {
+struct MigrationRendering: CommandReport {
     let run: MigrationReport
     /// The measurements of a rehearsal; nil for a migration.
     var rehearsal: RehearsalReport?
-    var details = RunDetails()
-
-    package init(
-        report: MigrationReport, rehearsal: RehearsalReport? = nil,
-        details: RunDetails = RunDetails()
-    ) {
-        (run, self.rehearsal, self.details) = (report, rehearsal, details)
-    }
+    var details = ReportDetails()
 
     var isRehearsed: Bool { rehearsal != nil && run.outcome != .upToDate }
     /// The outcome in one word.
     var outcome: String { isRehearsed ? "rehearsed" : run.outcome.rawValue }
 
-    package var extras: JSON { details.json }
+    var extras: JSON { details.json }
 
-    package var json: JSON {
+    var json: JSON {
         let rehearsed: JSON? = rehearsal.map {
             ["peakDiskBytes": $0.peakDiskBytes, "longestUnitSeconds": $0.longestUnit.inSeconds]
         }
@@ -49,7 +41,7 @@ package struct MigrationRendering: CommandReport {
                 ]
             },
             "peakResidentBytes": run.peakResidentBytes, "snapshot": run.snapshot?.filePath,
-            "verification": MigrationRendering.json(run.verification), "chain": run.chain,
+            "verification": run.verification.json, "chain": run.chain,
             "warnings": run.warnings.map(\.message), "warningDetails": WarningDetails.json(run.warnings),
             "kept": JSON.list(run.kept) {
                 ["kind": $0.kind.rawValue, "entity": $0.entity, "property": $0.property, "rows": $0.rows]
@@ -85,25 +77,7 @@ package struct MigrationRendering: CommandReport {
         return migrated + (rehearsed ?? [:])
     }
 
-    /// `differences` is their number; `found` lists them.
-    static func json(_ summary: VerificationSummary) -> JSON {
-        [
-            "mode": summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue, "checked": summary.checked,
-            "notRecomputed": summary.notRecomputed, "differences": summary.differences.map(\.count).clampedSum,
-            "found": json(summary.differences),
-        ]
-    }
-
-    static func json(_ differences: [VerificationSummary.Difference]) -> JSON {
-        .list(differences) {
-            [
-                "check": $0.check.rawValue, "entity": $0.entity, "property": $0.property, "count": $0.count,
-                "example": $0.example,
-            ]
-        }
-    }
-
-    package var report: Report {
+    var report: Report {
         let store = run.store.filePath
         if run.outcome == .upToDate {
             guard let changed else {
@@ -124,17 +98,15 @@ package struct MigrationRendering: CommandReport {
         }
         let verdict =
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(store): "
-            + ChainText.of(run.chain, isWhole: false) + (run.resumed ? " (resumed)" : "")
+            + ChainText.of(run.chain) + (run.resumed ? " (resumed)" : "")
             + (rehearsal == nil ? "" : "; nothing was changed")
         var parts: [Report.Part] = [.space] + objects + [.list(readings)] + Report.Part.losses(run.losses)
         if let transformed = TransformedTable(transformed: run.transformed ?? []).sentence {
             parts += [.space, .paragraph(transformed)]
         }
         parts += [.list(remarks), .space, .facts(margin: 14, facts)]
-        if !run.verification.differences.isEmpty {
-            parts += [.heading("Differences"), .differences(run.verification.differences)]
-        }
-        parts += warnings + details.parts { $0.label(inRehearsal: isRehearsed) }
+        parts +=
+            Report.Part.differences(run.verification.differences) + warnings + details.parts(inRehearsal: isRehearsed)
         var report = Report(Self.title, run.losses.isEmpty ? .good : .caution, verdict, parts)
         report.endsWithVerdict = true
         return report
@@ -147,7 +119,7 @@ package struct MigrationRendering: CommandReport {
 
     private var facts: [(label: String, value: String?)] {
         [
-            ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", times),
+            ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", time), ("Phases", phases),
             (
                 "Bytes",
                 run.bytesRead.flatMap { read in
@@ -159,7 +131,7 @@ package struct MigrationRendering: CommandReport {
             ("Longest unit", rehearsal.map { "\(Quantity.durationText($0.longestUnit)) between two commits" }),
             ("Repaired", changed),
             ("Layout", run.layoutStore.map { "like \($0.filePath)" }),
-            ("Snapshot", run.snapshot?.filePath ?? "none"), ("Verification", Self.words(run.verification)),
+            ("Snapshot", run.snapshot?.filePath ?? "none"), ("Verification", run.verification.words),
         ]
     }
 
@@ -182,9 +154,7 @@ package struct MigrationRendering: CommandReport {
             let names = run.leftovers.filter { $0.isKept == isKept }.map { leftover in
                 leftover.rows.map { "\(leftover.name) (\($0.grouped))" } ?? leftover.name
             }
-            if names.isEmpty { continue }
-            let more = names.count > 12 ? " and \(names.count - 12) more" : ""
-            lines.append("of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
+            if !names.isEmpty { lines.append("of earlier versions, \(words): \(names.listed(12))") }
         }
         if !run.droppedObjects.isEmpty {
             lines.append("dropped as requested: " + run.droppedObjects.joined(separator: ", "))
@@ -263,14 +233,17 @@ package struct MigrationRendering: CommandReport {
         return text
     }
 
-    private var times: String {
-        let phases = run.phases.map {
+    private var time: String {
+        Quantity.durationText(run.wallTime)
+            + (run.earlierTime > .zero ? " after \(Quantity.durationText(run.earlierTime)) of earlier calls" : "")
+    }
+
+    /// The phases that take a tenth of the time or more.
+    private var phases: String? {
+        let long = run.phases.filter { $0.time * 10 >= run.wallTime }.map {
             "\($0.phase.label(inRehearsal: rehearsal != nil)) \(Quantity.durationText($0.time))" + speed($0)
         }
-        let earlier = run.earlierTime
-        return Quantity.durationText(run.wallTime)
-            + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
-            + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+        return long.isEmpty ? nil : long.joined(separator: ", ")
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
@@ -279,95 +252,5 @@ package struct MigrationRendering: CommandReport {
         let rate = Quantity.rateText(
             rowsPerSecond: phase.rowsPerSecond, bytesPerSecond: phase.bytesPerSecond, seconds: phase.time.inSeconds)
         return rate.map { " (\($0))" } ?? ""
-    }
-
-    static func words(_ summary: VerificationSummary) -> String {
-        if summary.isBeforeCommit {
-            return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
-        }
-        if summary.mode == .none { return "none" }
-        var text = "\(summary.mode.rawValue): "
-        if summary.checked > 0 { text += "\(summary.checked.counting("row")) compared, " }
-        text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
-        if summary.notRecomputed > 0 {
-            text += "; \(summary.notRecomputed.counting("value")) not recomputed"
-        }
-        return text
-    }
-}
-
-package struct MigrationFailure: CommandReport {
-    let error: FerryError
-    let store: FileURL
-    var details = RunDetails()
-
-    package init(error: FerryError, store: URL, details: RunDetails = RunDetails()) {
-        (self.error, self.store, self.details) = (error, store, details)
-    }
-
-    /// The plan, if the failure came after it.
-    var plan: PlanReport? { details.plan }
-
-    package var extras: JSON { details.json }
-
-    package var report: Report {
-        let (kind, verdict): (Report.Verdict, String) =
-            switch error.code.consequence {
-            case .refused, .usage: (.bad, "Refused before anything changed. \(error.message)")
-            case .failed, .differs: (.bad, "Failed; the store is unchanged. \(error.message)")
-            case .resumable: (.caution, "Stopped; run the same command to continue. \(error.message)")
-            }
-        var parts: [Report.Part] = [
-            .remedy(error.wordedRemedy),
-            .facts(
-                margin: 14,
-                [
-                    ("Store", store.filePath), ("Reason", error.code.name), ("From", plan?.chain.first),
-                    ("To", plan?.chain.last), ("How", plan?.steps.first?.mode.words),
-                    ("Verification", summary.map { MigrationRendering.words($0) }),
-                ]),
-        ]
-        if refusals.count > 1 { parts += Report.Part.refusals(refusals) }
-        if let found = summary?.differences, !found.isEmpty { parts += [.heading("Differences"), .differences(found)] }
-        parts += details.parts { $0.label(inRehearsal: false) }
-        return Report(MigrationRendering.title, kind, verdict, parts)
-    }
-
-    func show(on console: Console) {
-        console.note(error)
-        for refusal in refusals.dropFirst() { console.note(refusal) }
-        for line in differences { console.note(line) }
-    }
-
-    package var json: JSON {
-        var known: JSON = [
-            "outcome": outcome, "from": plan?.chain.first, "to": plan?.chain.last,
-            "mode": plan?.steps.first?.mode.rawValue, "store": store.filePath,
-        ]
-        if let summary { known += ["verification": MigrationRendering.json(summary)] }
-        if refusals.count > 1 { known += ["refusals": refusals.map(\.json)] }
-        return known + ["error": error.json]
-    }
-
-    /// The outcome in one word.
-    var outcome: String {
-        switch error.code.consequence {
-        case .refused, .usage: "refused"
-        case .failed, .differs: "failed"
-        case .resumable: "resumable"
-        }
-    }
-
-    var refusals: [FerryError] { (error.cause as? PlanRefusals)?.refusals ?? [] }
-
-    var summary: VerificationSummary? { (error.cause as? VerificationDifferences)?.summary }
-
-    private var differences: [String] {
-        (summary?.differences ?? []).map { difference in
-            let name = difference.entity.map { $0 + (difference.property.map { "." + $0 } ?? "") }
-            let place = [name, difference.example.map { "for example \($0)" }].compactMap { $0 }
-            return "  \(difference.check): \(difference.count.grouped) "
-                + (place.isEmpty ? "" : "(\(place.joined(separator: ", ")))")
-        }
     }
 }

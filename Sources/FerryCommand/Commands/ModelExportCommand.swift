@@ -3,21 +3,7 @@ internal import FerryBase
 internal import FerryModel
 
 struct ModelExportCommand: Command {
-    static let syntax = Syntax(
-        "model export", summary: "Write the model of an app that has it in code as source XML.",
-        discussion:
-            "For a store, exports the model that it contains; for a compiled model, the version. The version hashes of "
-            + "the XML are those of the store; what XML cannot express is reported, and what would change a hash is "
-            + "refused. The version becomes the next one of the bundle, and its current one. If the bundle has a version "
-            + "with these hashes already, it is named and nothing is written. A source model is copied as it is.",
-        operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
-        options: [
-            .value("--output", "BUNDLE", "The .xcdatamodeld; created if it does not exist.", isRequired: true),
-            .value(
-                "--name", "VERSION",
-                "Name of the new version. Default: the bundle's name, with a number from the second version on."),
-        ],
-        example: "ferry model export default.store --output App.xcdatamodeld")
+    static let name = "model export"
 
     let arguments: Arguments
 

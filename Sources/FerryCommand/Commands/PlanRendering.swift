@@ -1,39 +1,23 @@
-package import Ferry
+internal import Ferry
 internal import FerryBase
 
-package struct PlanRendering: CommandReport {
+struct PlanRendering: CommandReport {
     let plan: PlanReport
-    var details = PlanDetails()
+    var details = ReportDetails()
     /// Whether the statements are part of the object that is printed.
     var printsStatements = false
-    /// Whether steps that are alike are printed one by one.
-    let isVerbose: Bool
     /// The path of the `ferry.json` that was read, if any.
-    let config: String?
-
-    package init(_ plan: PlanReport, details: PlanDetails = PlanDetails()) {
-        (self.plan, self.details, isVerbose, config) = (plan, details, false, nil)
-    }
-
-    init(_ plan: PlanReport, _ arguments: Arguments) {
-        var plan = plan
-        plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath, arguments) }
-        (self.plan, isVerbose, config) = (plan, arguments.has(Self.verbose.name), arguments.configPath)
-    }
+    var config: String?
 
     static let title = "Migration plan"
     private static let columns: [TableColumn] = [
         .number("Partition"), .name("Entity mapping"), .name("From"), .name("To"), .number("Rows"), .text("Executor"),
-        .text("Why"),
     ]
-
-    static let verbose = Syntax.Option.flag(
-        "--verbose", "List every step and every entity mapping, even if many are alike.")
 
     /// A plan with refusals is not an error, but it cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
-    package var json: JSON {
+    var json: JSON {
         let longest = plan.longestUnit.map { unit -> JSON in
             [
                 "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
@@ -63,9 +47,9 @@ package struct PlanRendering: CommandReport {
         return printsStatements ? printed + details.json : printed
     }
 
-    package var extras: JSON { printsStatements ? [:] : details.json }
+    var extras: JSON { printsStatements ? [:] : details.json }
 
-    package var report: Report {
+    var report: Report {
         var parts: [Report.Part] = []
         if let list = plan.notChecked, !list.isEmpty, plan.refusals.isEmpty {
             parts.append(.paragraph("Not checked: \(list.joined(separator: "; "))."))
@@ -76,17 +60,12 @@ package struct PlanRendering: CommandReport {
             parts += [.space, .paragraph(transformed)]
         }
         if !plan.links.isEmpty { parts += Report.Part.titled("Why this chain", links + plan.notes) }
-        let areAlike = { (one: PlanReport.Step, next: PlanReport.Step) in !isVerbose && Self.areAlike(one, next) }
-        for run in LikeRuns.of(plan.steps, areAlike: areAlike) {
+        for run in LikeRuns.of(plan.steps, areAlike: Self.areAlike) {
             parts += run.count > 1 ? several(run) : step(plan.steps[run.startIndex], number: run.startIndex + 1)
         }
-        if !showsReasons {
-            parts.append(.space)
-            parts += reasons.inOrder { $0.key < $1.key }.map { .paragraph("Executor \($0.key): \($0.value.joined()).") }
-        }
+        parts += [.space] + executors.map { .paragraph($0) }
         parts += Report.Part.titled("Warnings", LossTable(losses: plan.losses).others(plan.warnings))
-        parts += [.lineage(details.lineages ?? []), .statements(details.statements ?? [])]
-        return Report(Self.title, verdict.kind, verdict.text, parts)
+        return Report(Self.title, verdict.kind, verdict.text, parts + details.parts())
     }
 
     private var facts: [(label: String, value: String?)] {
@@ -96,7 +75,7 @@ package struct PlanRendering: CommandReport {
             ("Version", plan.isUpToDate ? "\(target), which is the target: there is nothing to do." : nil),
         ]
         if !plan.isUpToDate, !chain.isEmpty {
-            facts += [("Chain", ChainText.of(chain, isWhole: isVerbose)), ("Rows", plan.rows.grouped)]
+            facts += [("Chain", ChainText.of(chain)), ("Rows", plan.rows.grouped)]
         }
         let scans = plan.refusals.isEmpty ? plan.notScanned ?? [] : []
         facts += [
@@ -122,7 +101,7 @@ package struct PlanRendering: CommandReport {
     }
 
     private var links: [String] {
-        LikeRuns.of(plan.links) { !isVerbose && $0.reason == $1.reason && $0.to == $1.from }.map { run in
+        LikeRuns.of(plan.links) { $0.reason == $1.reason && $0.to == $1.from }.map { run in
             guard let first = run.first, let last = run.last, run.count > 1 else {
                 return run.map { "\($0.from) → \($0.to)  \($0.reason)" }.joined()
             }
@@ -149,7 +128,7 @@ package struct PlanRendering: CommandReport {
             lines.append("Each at most \(Quantity.sizeText(most)) next to the new store while it runs.")
         }
         let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
-        lines.append("\(Int64(mappings).counting("entity mapping")); --verbose lists them.")
+        lines.append("\(Int64(mappings).counting("entity mapping")); --json lists them.")
         let title =
             "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
             + "(\(run.count) inferred steps)"
@@ -188,29 +167,25 @@ package struct PlanRendering: CommandReport {
             ("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped),
         ] {
             let names = tables.filter { $0.treatment == treatment }.map(\.name)
-            if !names.isEmpty { lines.append("\(word): \(list(names))") }
+            if !names.isEmpty { lines.append("\(word): \(names.listed(6))") }
         }
         let filled = tables.filter { $0.treatment == .filled && $0.reason != nil }
         for (reason, tables) in filled.groups(by: { $0.reason ?? "" }) {
-            lines.append("Filled: \(list(tables.map(\.name))), because \(reason)")
+            lines.append("Filled: \(tables.map(\.name).listed(6)), because \(reason)")
         }
         return lines
     }
 
-    private func list(_ names: [String]) -> String {
-        let most = isVerbose ? Int.max : 6
-        return names.prefix(most).joined(separator: ", ")
-            + (names.count > most ? " and \(names.count - most) more" : "")
+    /// A line for each executor, and for each reason of it with the entity mappings if it has several.
+    private var executors: [String] {
+        plan.steps.flatMap { $0.partitions.joined() }.groups(by: \.executor.rawValue).flatMap { executor, mappings in
+            let reasons = mappings.groups(by: \.reason)
+            return reasons.map { reason, own in
+                let names = reasons.count > 1 ? " of \(own.map(\.name).distinct.listed(4))" : ""
+                return "Executor \(executor)\(names): \(reason.sentenceEnd)"
+            }
+        }
     }
-
-    /// The executors and their different reasons.
-    private var reasons: [String: Set<String>] {
-        let mappings = plan.steps.flatMap { $0.partitions.joined() }
-        return Dictionary(grouping: mappings, by: \.executor.rawValue).mapValues { Set($0.map(\.reason)) }
-    }
-
-    /// Whether each mapping shows its own reason; executors with one reason each take one line instead.
-    private var showsReasons: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
 
     /// The result of the plan in one line.
     private var verdict: (kind: Report.Verdict, text: String) {
@@ -246,13 +221,10 @@ package struct PlanRendering: CommandReport {
                 [
                     "\(index + 1)", mapping.name, mapping.source, mapping.destination,
                     Quantity.rowsText(mapping.rows, isEstimated: mapping.isEstimated), mapping.executor.rawValue,
-                    mapping.reason,
                 ]
             }
         }
-        if rows.isEmpty { return .list([]) }
-        let shown = showsReasons ? Self.columns.count : Self.columns.count - 1
-        return .table(Array(Self.columns.prefix(shown)), rows.map { Array($0.prefix(shown)) })
+        return rows.isEmpty ? .list([]) : .table(Self.columns, rows)
     }
 }
 

@@ -2,30 +2,12 @@ internal import Ferry
 internal import FerryBase
 
 struct RollbackCommand: Command {
-    static let syntax = Syntax(
-        "rollback", summary: "Replace the store with a snapshot.",
-        discussion: "Verifies the snapshot first: a damaged one is refused (exit 2) and the store is not changed. "
-            + "Without a name the newest snapshot is taken whose content is not the store's already, so that a second "
-            + "rollback undoes the first. Takes a snapshot of the replaced store first, unless it is as the last rollback "
-            + "left it. A damaged store is copied as it is into the snapshot folder; a missing one is restored.\n"
-            + "With --check, verifies the snapshot, or all of them, and changes nothing; exits with 3 if one is damaged. With "
-            + "--output, restores the snapshot to a new file and does not change the store.",
-        operands: [MigrationInput.store, SnapshotOptions.snapshot],
-        options: [
-            .flag("--check", "Verify the snapshot, or all of them without SNAPSHOT, and stop."),
-            .value("--output", "NEW", "Restore the snapshot to NEW, a path that does not exist yet."),
-            SnapshotOptions.folder,
-            .choice(
-                "--snapshot", "none", of: [SnapshotOptions.Choice.none],
-                "Do not snapshot the replaced store. It is lost, and a second rollback cannot undo this one."),
-            MigrateCommand.wait,
-        ],
-        example: "ferry rollback App.sqlite")
+    static let name = "rollback"
 
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let keepsReplaced = try arguments.choice("--snapshot", among: [SnapshotOptions.Choice.none]) == nil
+        let keepsReplaced = try arguments.choice("--snapshot", among: [SnapshotChoice.none]) == nil
         let files = StoreFiles(arguments.store)
         if arguments.has("--check") {
             let entries = try files.verifySnapshots(arguments.snapshot, in: arguments.snapshotFolder)

@@ -3,20 +3,12 @@ internal import FerryBase
 internal import FerrySnapshot
 
 struct SnapshotCreateCommand: Command {
-    static let syntax = Syntax(
-        "snapshot create", summary: "Take a snapshot of a store.",
-        discussion: "Writes a compressed copy of the store, including its -wal and its external data, "
-            + "with a manifest next to it, and verifies it while writing. The store is not changed. "
-            + SnapshotOptions.restoring + " With --snapshot clone the copy is a copy-on-write file instead.",
-        operands: [MigrationInput.store],
-        options: [
-            SnapshotOptions.formOption, SnapshotOptions.folder, ProgressForm.option,
-        ], example: "ferry snapshot create App.sqlite")
+    static let name = "snapshot create"
 
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let clones = try arguments.choice("--snapshot", among: SnapshotOptions.choices) == .clone
+        let clones = try arguments.choice("--snapshot", among: SnapshotChoice.forms) == .clone
         let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
         let stop = InterruptWatch.start(on: console)
         defer { renderer.finish() }
@@ -30,11 +22,7 @@ struct SnapshotCreateCommand: Command {
 }
 
 struct SnapshotListCommand: Command {
-    static let syntax = Syntax(
-        "snapshot list", summary: "List the snapshots of a store, oldest first.",
-        discussion: "They are numbered in the order in which they were taken, whatever the clock said. "
-            + "Only manifests are read; use rollback --check to read the archives.",
-        operands: [MigrationInput.store], options: [SnapshotOptions.folder], example: "ferry snapshot list App.sqlite")
+    static let name = "snapshot list"
 
     let arguments: Arguments
 
@@ -45,34 +33,12 @@ struct SnapshotListCommand: Command {
     }
 }
 
-/// The options and operands of the snapshot commands; their texts name the archive form that this build writes.
-enum SnapshotOptions {
-    private static let form = SnapshotForm.preferred
-    /// The start of the summary of an operand that names an archive.
-    private static let archive = "The archive (…\(form.ending))."
+/// The words of `--snapshot`.
+enum SnapshotChoice: String {
+    case zstd, gzip, clone, none
 
-    static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest one.")
-    static let folder = Syntax.Option.value(
-        "--snapshot-dir", "DIR", "Folder of the snapshots. Default: STORE.snapshots.")
-
-    /// The way to turn an archive into a database without Ferry.
-    static let restoring = "The standard program \(form.program) -d can restore the database."
-
-    /// The words of `--snapshot`.
-    enum Choice: String {
-        case zstd, gzip, clone, none
-
-        static var compressed: Choice { form == .zstandard ? .zstd : .gzip }
-    }
-
-    static let choices: [Choice] = [.compressed, .clone]
-    private static let choosing =
-        "\(form.rawValue) (default) compresses the store; clone makes a copy-on-write file at once, "
-        + "on APFS, Btrfs or XFS"
-    static let formOption = Syntax.Option.choice("--snapshot", "FORM", of: choices, choosing + ".")
-    static let choicesOrNone = choices + [.none]
-    static let formOrNone = Syntax.Option.choice(
-        "--snapshot", "FORM", of: choicesOrNone, choosing + "; none takes no snapshot, so that rollback is impossible.")
+    /// Those of a snapshot by hand: the compressed form that this build writes, and a clone.
+    static let forms: [SnapshotChoice] = [SnapshotForm.preferred == .zstandard ? .zstd : .gzip, .clone]
 }
 
 extension Arguments {

@@ -2,28 +2,7 @@ internal import Ferry
 internal import FerryBase
 
 struct SnapshotPruneCommand: Command {
-    static let syntax = Syntax(
-        "snapshot prune", summary: "Remove old snapshots of a store.",
-        discussion:
-            "Keeps the newest snapshots, the newest one of each of the last days or weeks, and those younger than "
-            + "--min-age; removes the rest. At least one of --keep, --keep-daily and --keep-weekly is needed, here or in "
-            + "ferry.json. Never removed are the newest one, "
-            + "the last one that can be read, the one that ferry-log.json names for a "
-            + "rollback, the one of an unfinished migration, and those with a damaged manifest.",
-        operands: [MigrationInput.store],
-        options: [
-            .value("--keep", "N", "Number of newest snapshots to keep, whatever their age. Default: 1."),
-            .value(
-                "--keep-daily", "N", "Keep the newest snapshot of each of the last N days (UTC) that have one."),
-            .value(
-                "--keep-weekly", "N",
-                "Keep the newest snapshot of each of the last N weeks (from Monday, UTC) that have one."),
-            .value(
-                "--min-age", "TIME",
-                "Keep snapshots younger than this (12h, 7d). Default: 7d, or 0 with --keep-daily or --keep-weekly."),
-            .flag("--dry-run", "Show what would be removed, and stop."),
-            SnapshotOptions.folder, ConfigFile.option,
-        ], example: "ferry snapshot prune App.sqlite --keep 3 --keep-daily 7 --keep-weekly 4 --dry-run")
+    static let name = "snapshot prune"
 
     private static let mostKept: Int64 = 1_000_000
     private static let rules = ["--keep", "--keep-daily", "--keep-weekly"]

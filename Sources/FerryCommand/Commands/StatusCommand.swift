@@ -4,22 +4,7 @@ internal import FerryBase
 struct StatusCommand: Command {
     enum Form: String, CaseIterable { case text, json, prometheus }
 
-    static let syntax = Syntax(
-        "status", summary: "Show the progress of a migration, or the past ones.",
-        discussion: "Reads the run folder next to each store (with --output: next to the new store) without disturbing "
-            + "a running migration. The state is none, running, interrupted or finished, according to "
-            + "the run folder and the log next to the store. With --history, lists the last 20 migrations and rollbacks that "
-            + "ended, oldest first.",
-        operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
-        options: [
-            .value("--output", "NEW", "The new store that the migration of STORE writes."),
-            .flag("--history", "List the migrations and rollbacks of one store that ended."),
-            .flag("--watch", "Show the progress every second until no migration is running."),
-            .choice(
-                "--format", "FORM", of: Form.allCases,
-                "text (default), json, or prometheus (metrics for a textfile collector)."),
-        ],
-        example: "ferry status App.sqlite --watch")
+    static let name = "status"
 
     private static let secondsBetween = 1
 

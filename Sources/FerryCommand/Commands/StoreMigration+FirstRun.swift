@@ -5,12 +5,9 @@ internal import FerryBase
 ///
 /// Without a terminal nothing is asked: scripts run as before.
 extension StoreMigration {
-    static let yes = Syntax.Option.flag(
-        "--yes", "Do not ask before the first migration of a store in place. Without a terminal, nothing is asked.")
-
     /// - Throws: `.declined` if the answer is not yes.
     func ask(before stores: [String], _ policies: [String: PolicyFactory], on console: Console) throws {
-        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has(Self.yes.name), !isRehearsal,
+        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has("--yes"), !isRehearsal,
             configuration.output == nil
         else { return }
         let first = stores.filter(isFirstRun)

@@ -6,10 +6,6 @@ internal import FerryStore
 
 /// A model version on the command line: `PATH`, `PATH:VERSION`, or a store with its cached model.
 struct VersionWord {
-    /// The forms of a version, for the help of an operand.
-    static let forms =
-        "a model, PATH:VERSION for one version of a bundle, or a store for the model cached in it"
-
     private let path: String
     private let name: String?
 

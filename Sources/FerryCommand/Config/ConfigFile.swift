@@ -9,20 +9,15 @@ struct ConfigFile {
     /// The value of `--config` for no file.
     static let none = "none"
 
-    static let option = Syntax.Option.value(
-        "--config", "FILE",
-        "Read options from FILE. Command-line options override it. \"none\" disables it. Default: ferry.json "
-            + "next to the models, else in the current folder.")
-
     let path: String
     /// The words for each option that the file sets; a flag has no words.
-    let words: [String: [String]]
+    private(set) var words: [String: [String]] = [:]
 
     /// Reads the file of `--config`, else the file beside the models or in the current folder; nil if none exists.
     ///
     /// - Throws: `notFound` for a named file that does not exist, `usage` for an invalid file.
     static func find(for syntax: Syntax, config: String?, models: [String]) throws(FerryError) -> ConfigFile? {
-        guard syntax.options.contains(where: { $0.name == option.name }), config != none else { return nil }
+        guard syntax.options.contains(where: { $0.name == "--config" }), config != none else { return nil }
         let files = FileLayer()
         if let config {
             guard try files.exists(config) else {
@@ -42,101 +37,48 @@ struct ConfigFile {
     private init(_ path: String, _ files: FileLayer) throws(FerryError) {
         self.path = path
         let root = try JSONCursor(try files.read(path, limit: 1 << 20), of: path, code: .usage)
-        let folder = FileLayer.parent(of: path)
-        var words: [String: [String]] = [:]
-        try Self.read(root, ConfigKey.all) { key, value throws(FerryError) in
-            guard let option = key.option, let found = try key.words(value, folder: folder) else { return }
-            words[option] = found
-        }
-        self.words = words
+        try read(root, inside: "", also: ["$schema", "ferry"])
     }
 
     /// Reads an object and the objects in it; an unknown key is refused.
-    private static func read(
-        _ object: JSONCursor, _ keys: [ConfigKey], _ body: (ConfigKey, JSONCursor) throws(FerryError) -> Void
+    private mutating func read(
+        _ object: JSONCursor, inside prefix: String, also others: [String] = []
     ) throws(FerryError) {
-        let members = try object.members(allowing: keys.map(\.name))
-        for key in keys {
-            guard let value = members[key.name] else { continue }
-            if key.members.isEmpty {
-                try body(key, value)
+        var options: [String: Syntax.Option] = [:]
+        for option in Syntax.table.flatMap(\.options) {
+            if let key = option.key, key.hasPrefix(prefix) { options[String(key.dropFirst(prefix.count))] = option }
+        }
+        let names = options.keys.sorted().map { String($0.prefix { $0 != "." }) }.distinct
+        let members = try object.members(allowing: others + names)
+        for name in names {
+            guard let value = members[name] else { continue }
+            if let option = options[name] {
+                words[option.name] = try option.words(value, folder: FileLayer.parent(of: path))
             } else {
-                try read(value, key.members, body)
+                try read(value, inside: prefix + name + ".")
             }
         }
     }
 }
 
-/// A key of `ferry.json` and its option.
-struct ConfigKey: Sendable {
-    enum Form: Sendable {
-        case text, path, texts, paths, flag
-        /// Paths, which may have a name before them.
-        case models
-        /// A whole number, or a text such as `32MiB`.
-        case quantity
-        /// Version names in their order.
-        case chain
-    }
-
-    let name: String
-    let form: Form
-    /// Nil for a key about the file itself.
-    let option: String?
-    /// The keys of an object; empty for a key with an option.
-    var members: [ConfigKey] = []
-
-    static let all: [ConfigKey] = [
-        ConfigKey(name: "$schema", form: .text, option: nil),
-        ConfigKey(name: "ferry", form: .quantity, option: nil),
-        ConfigKey(name: "models", form: .models, option: "--models"),
-        ConfigKey(name: "mappings", form: .paths, option: "--mappings"),
-        ConfigKey(name: "passOverMappings", form: .flag, option: "--no-mappings"),
-        ConfigKey(name: "to", form: .text, option: "--to"),
-        ConfigKey(name: "chain", form: .chain, option: "--chain"),
-        ConfigKey(name: "joinTables", form: .texts, option: "--join-table"),
-        ConfigKey(name: "like", form: .path, option: "--like"),
-        ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
-        ConfigKey(name: "acceptLosses", form: .flag, option: "--accept-loss"),
-        ConfigKey(name: "damaged", form: .text, option: "--damaged"),
-        ConfigKey(name: "verify", form: .text, option: "--verify"),
-        ConfigKey(
-            name: "limits", form: .text, option: nil,
-            members: [
-                ConfigKey(name: "memory", form: .quantity, option: "--memory-limit"),
-                ConfigKey(name: "budget", form: .text, option: "--budget"),
-                ConfigKey(name: "wait", form: .text, option: "--wait"),
-                ConfigKey(name: "chunkRows", form: .quantity, option: "--chunk-size"),
-                ConfigKey(name: "chunkTime", form: .text, option: "--chunk-time"),
-            ]),
-        ConfigKey(
-            name: "snapshots", form: .text, option: nil,
-            members: [
-                ConfigKey(name: "folder", form: .path, option: "--snapshot-dir"),
-                ConfigKey(name: "keep", form: .quantity, option: "--keep"),
-                ConfigKey(name: "keepDaily", form: .quantity, option: "--keep-daily"),
-                ConfigKey(name: "keepWeekly", form: .quantity, option: "--keep-weekly"),
-                ConfigKey(name: "minAge", form: .text, option: "--min-age"),
-            ]),
-        ConfigKey(name: "report", form: .path, option: "--report"),
-    ]
-
+extension Syntax.Option {
     /// The option's words for a value, with paths from the file's folder: none for a flag that is on, nil if it is off.
     ///
     /// - Throws: `usage` for a value of another form.
-    func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {
-        switch (form, value.node.value) {
-        case (.text, .string(let text)), (.quantity, .string(let text)): return [text]
-        case (.path, .string(let text)): return [Self.path(text, in: folder)]
-        case (.quantity, .number(let text)) where Int64(text) != nil: return [text]
+    fileprivate func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {
+        func placed(_ word: String) -> String {
+            guard [.file, .folder].contains(WordKind(of: self)), folder != ".", !folder.isEmpty else { return word }
+            func joined(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+            // A model's path may have a name before it.
+            return name == "--models" ? ModelWord.word(word, joined) : joined(word)
+        }
+        switch (kind, value.node.value) {
         case (.flag, .boolean(let isOn)): return isOn ? [] : nil
-        case (.texts, .array): return try texts(value)
-        case (.paths, .array): return try texts(value).map { Self.path($0, in: folder) }
-        case (.models, .array): return try texts(value).map { Self.model($0, in: folder) }
-        case (.models, .string(let text)): return [Self.model(text, in: folder)]
-        case (.chain, .array): return [try texts(value).json.line]
-        // One path needs no list.
-        case (.paths, .string(let text)): return [Self.path(text, in: folder)]
+        case (.value, .string(let text)), (.repeated, .string(let text)): return [placed(text)]
+        case (.value, .number(let text)) where Int64(text) != nil: return [text]
+        case (.repeated, .array): return try texts(value).map(placed)
+        // The versions themselves instead of a file of them.
+        case (.value, .array) where name == "--chain": return [try texts(value).json.line]
         default: throw value.expected(wanted)
         }
     }
@@ -147,24 +89,11 @@ struct ConfigKey: Sendable {
         return texts
     }
 
-    /// The name of the form in an error.
     private var wanted: String {
-        switch form {
-        case .text: "a string"
-        case .path: "a path"
-        case .texts: "a list of names"
-        case .paths, .models: "a path or a list of paths"
+        switch kind {
         case .flag: "true or false"
-        case .quantity: "a whole number or a string such as \"32MiB\""
-        case .chain: "a list of version names"
+        case .repeated: "a string or a list of strings"
+        case .value: name == "--chain" ? "a list of version names" : "a whole number or a string"
         }
-    }
-
-    private static func model(_ word: String, in folder: String) -> String {
-        ModelWord.word(word) { Self.path($0, in: folder) }
-    }
-
-    private static func path(_ path: String, in folder: String) -> String {
-        path.hasPrefix("/") || folder == "." || folder.isEmpty ? path : "\(folder)/\(path)"
     }
 }

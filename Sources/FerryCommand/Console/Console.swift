@@ -7,9 +7,9 @@ internal import FerryBase
 #endif
 
 /// The output of a command: text or one JSON object on standard output, everything else on standard error.
-package struct Console: Sendable {
+struct Console: Sendable {
     /// Whether `--json` is given: text is left out.
-    let isJSON: Bool
+    private(set) var isJSON: Bool
     /// Whether text and progress are left out.
     private(set) var isQuiet = false
     /// Whether standard error is a terminal, where a line may be redrawn.
@@ -37,20 +37,20 @@ package struct Console: Sendable {
         canAsk = diagnostics.isTerminal && StandardStream.isInputTerminal
     }
 
-    package init(isJSON: Bool, isTerminal: Bool, output: Stream, diagnostics: Stream) {
+    init(isJSON: Bool, isTerminal: Bool, output: Stream, diagnostics: Stream) {
         self.isJSON = isJSON
         self.isTerminal = isTerminal
         self.output = output
         self.diagnostics = diagnostics
     }
 
-    package struct Stream: Sendable {
+    struct Stream: Sendable {
         /// The terminal's width, read for each line since a window may change its size; nil without a terminal.
         fileprivate let width: @Sendable () -> Int?
         fileprivate var hasColors: Bool
         fileprivate let write: @Sendable (String) -> Void
 
-        package init(
+        init(
             width: @escaping @Sendable () -> Int? = { nil }, hasColors: Bool = false,
             write: @escaping @Sendable (String) -> Void
         ) {
@@ -81,6 +81,21 @@ package struct Console: Sendable {
     var quiet: Console {
         var console = self
         console.isQuiet = true
+        return console
+    }
+
+    /// The console of a command whose output nobody reads.
+    var silent: Console {
+        var console = quiet
+        console.isJSON = false
+        return console
+    }
+
+    /// The console with lines for a terminal of 80 columns where there is none.
+    var withWidth: Console {
+        var console = self
+        let (output, usual) = (output, 80)
+        console.output = Stream(width: { output.width() ?? usual }, hasColors: output.hasColors, write: output.write)
         return console
     }
 

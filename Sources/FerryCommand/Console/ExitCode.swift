@@ -1,6 +1,6 @@
 internal import FerryBase
 
-package enum ExitCode: Int32, CaseIterable, Sendable {
+enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// Failed; the store is unchanged.
     case failed = 1

@@ -4,7 +4,7 @@ internal import FerryExpression
 /// A JSON value whose keys keep their order, so that outputs can be compared.
 ///
 /// A command writes its result as a literal: `["entity": loss.entity, "rows": loss.rows]`.
-package indirect enum JSON: Sendable {
+indirect enum JSON: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -22,10 +22,10 @@ package indirect enum JSON: Sendable {
     static func += (first: inout JSON, second: JSON) { first = first + second }
 
     /// The value on one line, without spaces, for JSON Lines.
-    package var line: String { text(margin: nil) }
+    var line: String { text(margin: nil) }
 
     /// The value indented by two spaces.
-    package var pretty: String { text(margin: "") }
+    var pretty: String { text(margin: "") }
 
     /// The value as JSON text; with a margin each element has its own line, indented by two more spaces.
     private func text(margin: String?) -> String {
@@ -53,28 +53,28 @@ package indirect enum JSON: Sendable {
 }
 
 /// A type that converts to JSON.
-package protocol JSONConvertible {
+protocol JSONConvertible {
     var json: JSON { get }
 }
 
 extension JSON: JSONConvertible, ExpressibleByDictionaryLiteral {
-    package var json: JSON { self }
+    var json: JSON { self }
 
     /// An object with its members in their order; nil becomes null.
-    package init(dictionaryLiteral members: (String, any JSONConvertible)...) {
+    init(dictionaryLiteral members: (String, any JSONConvertible)...) {
         self = .object(members.map { ($0.0, $0.1.json) })
     }
 }
-extension String: JSONConvertible { package var json: JSON { .string(self) } }
-extension Bool: JSONConvertible { package var json: JSON { .bool(self) } }
-extension Int: JSONConvertible { package var json: JSON { .integer(Int64(self)) } }
-extension Int64: JSONConvertible { package var json: JSON { .integer(self) } }
-extension Double: JSONConvertible { package var json: JSON { .number(self) } }
+extension String: JSONConvertible { var json: JSON { .string(self) } }
+extension Bool: JSONConvertible { var json: JSON { .bool(self) } }
+extension Int: JSONConvertible { var json: JSON { .integer(Int64(self)) } }
+extension Int64: JSONConvertible { var json: JSON { .integer(self) } }
+extension Double: JSONConvertible { var json: JSON { .number(self) } }
 extension Optional: JSONConvertible where Wrapped: JSONConvertible {
-    package var json: JSON { map(\.json) ?? .null }
+    var json: JSON { map(\.json) ?? .null }
 }
 extension Array: JSONConvertible where Element: JSONConvertible {
-    package var json: JSON { .array(map(\.json)) }
+    var json: JSON { .array(map(\.json)) }
 }
 
 /// Reads parts of a value: a missing part, or a part of another kind, is null, nil or empty.

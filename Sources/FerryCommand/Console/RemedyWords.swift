@@ -80,8 +80,8 @@ extension Remedy {
 }
 
 /// A word of a command line, quoted for a shell so that it can be pasted.
-package enum ShellWord {
-    package static func quoted(_ word: String) -> String {
+enum ShellWord {
+    static func quoted(_ word: String) -> String {
         if !word.isEmpty, word.unicodeScalars.allSatisfy(isPlain) { return word }
         let parts = word.split(separator: "'", omittingEmptySubsequences: false)
         return "'" + parts.joined(separator: "'\\''") + "'"

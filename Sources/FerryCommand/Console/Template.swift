@@ -1,26 +1,41 @@
 /// A file of `Templates`, which the build puts into the program.
-package struct Template: Sendable {
+struct Template: Sendable {
     private let bytes: [UInt8]
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// The text, in which `{{name}}` stands for a value.
     func filled(_ values: [String: String] = [:]) -> String {
-        values.reduce(String(decoding: bytes, as: UTF8.self)) { $0.replacing("{{\($1.key)}}", with: $1.value) }
+        Self.filled(String(decoding: bytes, as: UTF8.self), values)
+    }
+
+    /// The text between a line `=== name` and the next one of this form.
+    func part(_ name: String, _ values: [String: String] = [:]) -> String {
+        let text = ("\n" + filled()).split(separator: "\n=== ").first { $0.hasPrefix(name + "\n") } ?? ""
+        return Self.filled(text.dropFirst(name.count + 1) + (text.hasSuffix("\n") ? "" : "\n"), values)
+    }
+
+    private static func filled(_ text: String, _ values: [String: String]) -> String {
+        values.reduce(text) { $0.replacing("{{\($1.key)}}", with: $1.value) }
     }
 
     static let page = Template(PackageResources.page_css)
     static let drawing = Template(PackageResources.drawing_css)
+    static let commands = Template(PackageResources.commands_txt)
+    static let manual = Template(PackageResources.manual_txt)
     static let bash = Template(PackageResources.ferry_bash)
     static let zsh = Template(PackageResources.ferry_zsh)
     static let fish = Template(PackageResources.ferry_fish)
     // The Swift package of `mapping init --swift`.
     static let manifest = Template(PackageResources.manifest_txt)
     static let readMe = Template(PackageResources.README_txt)
+    static let policy = Template(PackageResources.policy_txt)
     static let policies = Template(PackageResources.Policies_txt)
     static let main = Template(PackageResources.main_txt)
     static let tests = Template(PackageResources.MigrationTests_txt)
-    // The model versions and mapping files of the demo.
+    // The texts, names, model versions and mapping files of the demo.
+    static let demo = Template(PackageResources.demo_txt)
+    static let names = Template(PackageResources.names_txt)
     static let versions = [
         PackageResources.Library1_xml, PackageResources.Library2_xml, PackageResources.Library3_xml,
         PackageResources.Library4_xml,

@@ -5,20 +5,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 struct DemoCommand: Command {
-    static let syntax = Syntax(
-        "demo", summary: "Run a complete migration on generated data.",
-        discussion: """
-            Generates a library store with its model versions and mapping files, migrates it in three steps, is killed \
-            halfway and continues, shows the result, and rolls back. The folder is kept. \
-            With --json, prints the object of the finished migrate.
-            """,
-        operands: [.init("DIR", .optional, "A new or empty folder. Default: ferry-demo, or ferry-demo-2 and so on.")],
-        options: [
-            .value("--books", "N", "Number of books. Default: 200000."),
-            .value("--authors", "N", "Number of authors. Default: a tenth of the books."),
-            .flag("--prepare", "Only create the store, the models and the mapping files."),
-        ],
-        example: "ferry demo /tmp/library --books 1000000")
+    static let name = "demo"
 
     let arguments: Arguments
 
@@ -27,46 +14,44 @@ struct DemoCommand: Command {
         let authors = try arguments.count("--authors", in: 1...1_000_000_000) ?? max(1, books / 10)
         let demo = Demo(
             folder: try DemoFolder(arguments.operands.first),
-            library: LibraryStore(books: books, authors: authors), console: console)
+            library: LibraryStore(books: books, authors: authors), console: console.withWidth)
         try demo.prepare()
         return arguments.has("--prepare") ? demo.endPrepared() : try demo.play()
     }
 }
 
-/// The acts of the demo and the text that it prints.
+/// The acts of the demo; `Templates/demo.txt` has the texts between its commands.
 struct Demo {
     let folder: DemoFolder
     let library: LibraryStore
     let console: Console
 
     func prepare() throws {
-        heading("A library store of model version Library1")
+        tell("heading")
         try folder.writeSources()
-        let version = try firstVersion()
+        let versions = try ModelCatalog(paths: [folder.models]).versions
+        guard let version = versions.first(where: { $0.name == "Library1" }) else {
+            preconditionFailure("The demo writes the version Library1 itself.")
+        }
         let start = Clock.nanoseconds()
         let bar = ProgressRenderer(console.isTerminal && !console.isJSON ? .bar : .none, on: console)
         defer { bar.finish() }
         try library.write(version, to: folder.store) { bar.show($0) }
         bar.finish()
-        let seconds = Clock.seconds(since: start)
-        console.say(
-            "\(folder.store): \(library.books.grouped) books and "
-                + "\(library.users.grouped) users, "
-                + "\(Quantity.sizeText(try FileLayer().attributes(folder.store).size)), "
-                + "written in \(Quantity.durationText(seconds: seconds)).")
-        let joinTable = try StoreLayout.canonical(for: version.model).joinTables.first?.name ?? ""
-        for line in try DemoFacts.before(joinTable: joinTable).lines(folder.store, width: console.width) {
-            console.say(line)
-        }
-        console.say("Three steps lead to Library4, each by a mapping file in \(folder.mappings):")
-        console.say("  1-rename.json    Library1 → Library2: renames two attributes, adds one, drops one")
-        console.say("  2-authors.json   Library2 → Library3: an Author for each name, found or created")
-        console.say("  3-files.json     Library3 → Library4: a File for each book of each user")
+        tell(
+            "written",
+            [
+                "books": library.books.grouped, "users": library.users.grouped,
+                "size": Quantity.sizeText(try FileLayer().attributes(folder.store).size),
+                "time": Quantity.durationText(seconds: Clock.seconds(since: start)),
+            ])
+        let layout = try StoreLayout.canonical(for: version.model)
+        try tellFacts("before", ["joinTable": layout.joinTables.first?.name ?? ""])
+        tell("steps")
     }
 
     func endPrepared() -> ExitCode {
-        console.say("\nTo migrate it:")
-        show("  ", migrateWords)
+        tell("prepared")
         console.result(
             [
                 "store": folder.store, "models": folder.models, "mappings": folder.mappings, "books": library.books,
@@ -74,45 +59,29 @@ struct Demo {
         return .success
     }
 
-    private func firstVersion() throws -> ModelVersion {
-        let versions = try ModelCatalog(paths: [folder.models]).versions
-        guard let first = versions.first(where: { $0.name == "Library1" }) else {
-            preconditionFailure("The demo writes the version Library1 itself.")
-        }
-        return first
-    }
-
     func play() throws -> ExitCode {
         let before = try folder.digest(of: folder.store)
-        if !console.isJSON {
-            heading("The plan")
-            try command(["plan", folder.store] + sources)
-        }
-        heading("The migration, killed halfway")
+        tell("plan")
+        if !console.isJSON { try command(["plan", folder.store] + sources) }
+        tell("killed")
         try killHalfWay()
-        let isUnchanged = try folder.digest(of: folder.store) == before
-        console.say("The store is still the old one, byte for byte: \(isUnchanged ? "yes" : "no").")
+        tell("unchanged", ["isUnchanged": try folder.digest(of: folder.store) == before ? "yes" : "no"])
         if !console.isJSON { try command(["status", folder.store]) }
-
-        heading("The same command resumes where it was killed")
+        tell("resumed")
         let report = try migrate()
-        heading("The result")
-        for line in try DemoFacts.after.lines(folder.store, width: console.width) { console.say(line) }
-
-        heading("Rollback")
+        if !console.isJSON { for line in report { console.say(line) } }
+        tell("result")
+        try tellFacts("after")
+        tell("rollback")
         try command(["rollback", folder.store])
         let isSame = try folder.digest(of: folder.store) == before
-        console.say(
-            "The store is the original again, page by page, except for the counters in its header: "
-                + "\(isSame ? "yes" : "no").")
         console.handOn(report)
-        showFurtherCommands()
+        tell("explore", ["isSame": isSame ? "yes" : "no"])
         return isSame ? .success : .differs
     }
 
     /// Runs the migration in a process of its own and kills it in the middle of the authors, as a crash would.
     private func killHalfWay() throws {
-        show("$ ", migrateWords)
         var child = try ChildProcess(
             ChildProcess.ownPath(), migrateWords + ["--yes", "--progress", "json"], reading: .diagnostics)
         var last: JSON?
@@ -130,14 +99,10 @@ struct Demo {
             child.kill()
             break
         }
-        let code = child.wait()
-        switch code {
+        switch child.wait() {
         case nil: console.say("kill -9 during \(last.map(work) ?? "its work").")
         case 0: console.say("It finished before it could be killed; use more books (--books N).")
-        case let code?:
-            throw FerryError(
-                .internalError, "The demo's migration ended with exit code \(code).",
-                remedy: "See its message above; the folder \(folder.path) is kept.")
+        case let code?: throw failure("The demo's migration ended with exit code \(code).")
         }
     }
 
@@ -156,29 +121,18 @@ struct Demo {
             + (progress["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
     }
 
-    /// Runs the whole migration in a process of its own; returns the lines of its JSON object, none without `--json`.
+    /// Runs the whole migration in a process of its own; returns the lines that it prints.
     private func migrate() throws -> [String] {
-        show("$ ", migrateWords)
         var lines: [String] = []
         var child = try ChildProcess(
-            ChildProcess.ownPath(), migrateWords + ["--yes"] + (console.isJSON ? ["--json"] : []),
-            reading: console.isJSON ? .output : .nothing)
+            ChildProcess.ownPath(), migrateWords + ["--yes"] + (console.isJSON ? ["--json"] : []), reading: .output)
         while let line = child.line() { lines.append(line) }
-        guard let code = child.wait(), code == 0 else {
-            throw FerryError(
-                .internalError, "The demo's migration did not finish.",
-                remedy: "See its message above; the folder \(folder.path) is kept.")
-        }
+        guard child.wait() == 0 else { throw failure("The demo's migration did not finish.") }
         return lines
     }
 
-    private func showFurtherCommands() {
-        heading("Explore the folder: \(folder.path)")
-        show("  ", migrateWords + ["--output", folder.path + "/Migrated.sqlite"])
-        show("  ", ["inspect", folder.store])
-        show("  ", ["snapshot", "list", folder.store])
-        show("  ", ["sqlite3", folder.store, ".schema"], of: nil)
-        show("  ", ["cat", "\(folder.mappings)/2-authors.json"], of: nil)
+    private func failure(_ message: String) -> FerryError {
+        FerryError(.internalError, message, remedy: "See the messages above; the folder \(folder.path) is kept.")
     }
 
     private var sources: [String] { ["--models", folder.models, "--mappings", folder.mappings] }
@@ -190,27 +144,36 @@ struct Demo {
         ]
     }
 
-    /// Runs a command in this process; with `--json` without its standard output.
+    /// Runs a command in this process; with `--json` without its output.
     private func command(_ words: [String]) throws {
-        let silent = Console(
-            isJSON: false, isTerminal: false, output: Console.Stream { _ in },
-            diagnostics: Console.Stream { console.note($0) })
-        show("$ ", words)
-        let code = FerryCommand.run(words, on: console.isJSON ? silent : console)
-        guard code == .success else {
-            throw FerryError(
-                .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
-                remedy: "The folder \(folder.path) is kept.")
+        let code = FerryCommand.run(words, on: console.isJSON ? console.silent : console)
+        guard code == .success else { throw failure("ferry \(words[0]) ended with exit code \(code.rawValue).") }
+    }
+
+    /// Prints a part of the template, in which the commands can be pasted.
+    private func tell(_ part: String, _ values: [String: String] = [:]) {
+        func quoted(_ words: [String]) -> String { words.map(ShellWord.quoted).joined(separator: " ") }
+        let own = [
+            "folder": quoted([folder.path]), "store": quoted([folder.store]), "mappings": quoted([folder.mappings]),
+            "sources": quoted(sources), "migrate": quoted(migrateWords),
+        ]
+        let text = Template.demo.part(part, own.merging(values) { $1 }).dropLast()
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            let isCommand = ["$ ", "  ferry "].contains { line.hasPrefix($0) }
+            console.say(isCommand ? Emphasis.command.mark(line) : line)
         }
     }
 
-    /// Prints a command that can be pasted.
-    private func show(_ prompt: String, _ words: [String], of program: String? = "ferry") {
-        let line = ([program].compactMap { $0 } + words).map(ShellWord.quoted).joined(separator: " ")
-        console.say(Emphasis.command.mark(prompt + line))
+    /// Prints the results of a part's queries, which show the effect of the migration.
+    private func tellFacts(_ part: String, _ values: [String: String] = [:]) throws {
+        let questions = Template.demo.part(part, values).split(separator: "\n").map { $0.split(separator: ": ") }
+        // A plain connection would leave a -wal and a -shm beside the store.
+        let rows = try StoreFiles(folder.store.fileURL).read { connection in
+            try questions.map { [(try connection.integer(String($0[1])) ?? 0).grouped] + $0.map(String.init) }
+        }
+        let table = TextTable([.number(""), .text(""), .text("")], rows)
+        for line in table.lines(width: console.width).dropFirst() { console.say(line) }
     }
-
-    private func heading(_ text: String) { console.say("\n── \(text)") }
 }
 
 struct DemoFolder {
@@ -234,12 +197,13 @@ struct DemoFolder {
             }
             return
         }
-        var number = 1
-        while try files.exists(DemoFolder.name(number)) { number += 1 }
-        path = DemoFolder.name(number)
+        var (name, number) = ("ferry-demo", 1)
+        while try files.exists(name) {
+            number += 1
+            name = "ferry-demo-\(number)"
+        }
+        path = name
     }
-
-    private static func name(_ number: Int) -> String { number == 1 ? "ferry-demo" : "ferry-demo-\(number)" }
 
     func writeSources() throws(FerryError) {
         for (number, version) in Template.versions.enumerated() {
@@ -270,39 +234,5 @@ struct DemoFolder {
             hash.update(bytes)
             offset += Int64(bytes.count)
         }
-    }
-}
-
-/// SQL queries whose results show the effect of a migration.
-struct DemoFacts {
-    private let questions: [(meaning: String, sql: String)]
-
-    /// The queries for a store before the migration; the model gives the join table's name.
-    static func before(joinTable: String) -> DemoFacts {
-        DemoFacts(questions: [
-            ("books", "SELECT count(*) FROM ZBOOK"),
-            ("different authors' names", "SELECT count(DISTINCT ZAUTHORNAME) FROM ZBOOK"),
-            ("books that a user has", "SELECT count(*) FROM \(joinTable)"),
-            ("books by Ada Abel", "SELECT count(*) FROM ZBOOK WHERE ZAUTHORNAME = 'Ada Abel'"),
-        ])
-    }
-
-    static let after = DemoFacts(questions: [
-        ("books", "SELECT count(*) FROM ZBOOK"),
-        ("authors", "SELECT count(*) FROM ZAUTHOR"),
-        ("files", "SELECT count(*) FROM ZFILE"),
-        (
-            "books by Ada Abel",
-            "SELECT count(*) FROM ZBOOK b JOIN ZAUTHOR a ON b.ZAUTHOR = a.Z_PK WHERE a.ZNAME = 'Ada Abel'"
-        ),
-    ])
-
-    /// Runs the queries on a store; one line each, the result first.
-    func lines(_ store: String, width: Int) throws -> [String] {
-        // A plain connection would leave a -wal and a -shm beside the store.
-        let rows = try StoreFiles(store.fileURL).read { connection in
-            try questions.map { [(try connection.integer($0.sql) ?? 0).grouped, $0.meaning, $0.sql] }
-        }
-        return Array(TextTable([.number(""), .text(""), .text("")], rows).lines(width: width).dropFirst())
     }
 }

@@ -43,25 +43,12 @@ struct LibraryStore {
 
 /// Plausible names from numbers: a number always gives the same name.
 enum LibraryNames {
-    private static let given = [
-        "Ada", "Amos", "Anna", "Boris", "Clara", "Daniel", "Edith", "Elias", "Emil", "Franz", "Greta", "Hannah", "Hugo",
-        "Ida", "Irene", "Jakob", "Karin", "Leo", "Lina", "Ludwig", "Maria", "Nora", "Oskar", "Paula", "Robert", "Rosa",
-        "Selma", "Stefan", "Thomas", "Vera", "Viktor", "Walter",
-    ]
-    private static let family = [
-        "Abel", "Bachmann", "Berger", "Brandt", "Castell", "Dahl", "Ebner", "Falk", "Frisch", "Gruber", "Hahn", "Hesse",
-        "Holm", "Jansen", "Kafka", "Keller", "Lang", "Lenz", "Lindgren", "Mann", "Moser", "Novak", "Olsen", "Pichler",
-        "Roth", "Sachs", "Seghers", "Stifter", "Tucholsky", "Undset", "Vogel", "Weiss", "Winter", "Wolf", "Zeller",
-        "Zweig",
-    ]
-    private static let qualities = [
-        "Brief", "Complete", "Distant", "Forgotten", "Golden", "Hidden", "Last", "Lost", "Northern", "Quiet", "Second",
-        "Silver", "Small", "Unwritten", "Winter", "Young",
-    ]
-    private static let things = [
-        "Archive", "Bridge", "Castle", "Clock", "Ferry", "Garden", "Harbour", "Island", "Journey", "Letter", "Library",
-        "Map", "Mirror", "Orchard", "River", "Road", "Ship", "Station", "Summer", "Tower",
-    ]
+    private static let (given, family) = (words("given"), words("family"))
+    private static let (qualities, things) = (words("quality"), words("thing"))
+
+    private static func words(_ part: String) -> [String] {
+        Template.names.part(part).split(whereSeparator: \.isWhitespace).map(String.init)
+    }
 
     /// A name that is different for each number.
     static func person(_ number: Int) -> String {

@@ -1,103 +1,83 @@
-package import FerryBase
+internal import FerryBase
 
 /// The sum of any number of migration reports; its size does not grow with their number.
-package struct FleetSum: CommandReport, Sendable {
+struct FleetSum: CommandReport, Sendable {
     static let title = "Many migrations"
+    static let words = ["upToDate": "up to date", "resumable": "stopped"]
 
     /// The sum of one outcome, reason or loss; the rows of a loss are the lost values, or objects.
     struct Tally: Sendable {
-        var stores: Int64 = 0
-        var rows: Int64 = 0
-        var seconds = 0.0
-        var resumed: Int64 = 0
+        fileprivate(set) var stores: Int64 = 0
+        fileprivate(set) var rows: Int64 = 0
+        fileprivate(set) var seconds = 0.0
+        fileprivate(set) var resumed: Int64 = 0
         /// The first stores, in the order of reading.
-        var examples: [String] = []
+        fileprivate(set) var examples: [String] = []
+
+        fileprivate mutating func add(_ store: String, rows: Int64 = 0, seconds: Double = 0, isResumed: Bool = false) {
+            stores += 1
+            self.rows = [self.rows, rows].clampedSum
+            self.seconds += seconds
+            resumed += isResumed ? 1 : 0
+            if examples.count < mostExamples { examples.append(store) }
+        }
     }
 
-    /// A store with a long migration time.
-    struct Slow: Sendable {
-        var store: String
-        var seconds: Double
-        var rows: Int64
-    }
-
-    /// Ferry has few outcomes and reasons; a file with other words must not fill the memory.
-    private static let mostKinds = 100
     private static let mostExamples = 5
     private static let mostSlow = 10
-    private static let other = "other"
 
     private(set) var reports: Int64 = 0
-    private(set) var outcomes: [String: Tally] = [:]
+    private var outcomes: [String: Tally] = [:]
     /// By outcome and error code.
-    private(set) var reasons: [String: Tally] = [:]
+    private var reasons: [String: Tally] = [:]
     /// By `Entity.property`, or the entity of lost objects.
-    private(set) var losses: [String: Tally] = [:]
-    private(set) var slowest: [Slow] = []
-    private(set) var peakResidentBytes: Int64?
+    private var losses: [String: Tally] = [:]
+    private var slowest: [(store: String, seconds: Double, rows: Int64)] = []
+    private var peakResidentBytes: Int64?
     /// Reports that are empty, truncated or too large; a killed process leaves the first two kinds.
     private(set) var broken = Tally()
-    /// Files and folders that could not be read.
+    /// Files and folders that could not be read, and the first of them, each with its error.
     private(set) var unreadable: Int64 = 0
-    /// The first unreadable files and folders, each with its error.
-    private(set) var unreadableExamples: [(path: String, error: FerryError)] = []
+    private var unreadableExamples: [(path: String, error: FerryError)] = []
     /// The worst exit code of the unreadable files.
     private(set) var exitCode = ExitCode.success
     /// Files that are not reports.
-    private(set) var otherFiles: Int64 = 0
-
-    package init() {}
+    private var otherFiles: Int64 = 0
 
     /// Adds one object of `migrate --json`, or the object of several stores; returns whether the object is a report.
-    package mutating func take(_ report: JSON) -> Bool {
+    mutating func take(_ report: JSON) -> Bool {
         if case .array(let stores) = report["stores"] {
             for store in stores { _ = take(store) }
             return true
         }
         guard let outcome = report["outcome"].text, let store = report["store"].text else { return false }
-        let rows = Self.rows(report)
+        let (rows, isResumed) = (Self.rows(report), report["resumed"].isTrue)
         let seconds = max(0, report["wallSeconds"].number ?? 0) + max(0, report["earlierSeconds"].number ?? 0)
         reports += 1
-        Self.add(store, to: &outcomes, outcome, rows, seconds, isResumed: report["resumed"].isTrue)
+        Self.sum(outcome, in: &outcomes) { $0.add(store, rows: rows, seconds: seconds, isResumed: isResumed) }
         if let code = report["error"]["code"].text {
-            Self.add(store, to: &reasons, "\(outcome) \(code)", rows, seconds, isResumed: report["resumed"].isTrue)
+            Self.sum("\(outcome) \(code)", in: &reasons) { $0.add(store) }
         }
-        addLosses(of: report, store)
+        let lost = report["losses"].elements.filter { $0["entity"].text != nil }
+        for (name, own) in lost.groups(by: { [$0["entity"], $0["property"]].compactMap(\.text) }) {
+            let rows = own.map { max(0, $0["rows"].whole ?? 0) }.clampedSum
+            Self.sum(name.joined(separator: "."), in: &losses) { $0.add(store, rows: rows) }
+        }
         if let peak = report["peakResidentBytes"].whole { peakResidentBytes = max(peak, peakResidentBytes ?? 0) }
-        if seconds > (slowest.count < Self.mostSlow ? 0 : slowest.last?.seconds ?? 0) {
-            slowest.append(Slow(store: store, seconds: seconds, rows: rows))
-            slowest.sort { ($1.seconds, $0.store) < ($0.seconds, $1.store) }
-            if slowest.count > Self.mostSlow { slowest.removeLast() }
-        }
+        if seconds > 0 { slowest.append((store, seconds, rows)) }
+        slowest = Array(slowest.inOrder { ($1.seconds, $0.store) < ($0.seconds, $1.store) }.prefix(Self.mostSlow))
         return true
     }
 
-    private mutating func addLosses(of report: JSON, _ store: String) {
-        let lost = report["losses"].elements.compactMap { loss in
-            loss["entity"].text.map { entity in
-                (
-                    name: [entity, loss["property"].text].compactMap { $0 }.joined(separator: "."),
-                    number: max(0, loss["rows"].whole ?? 0)
-                )
-            }
-        }
-        for (name, own) in lost.groups(by: \.name) {
-            Self.add(store, to: &losses, name, own.map(\.number).clampedSum, 0, isResumed: false)
-        }
-    }
+    mutating func takeBroken(_ path: String) { broken.add(path) }
 
-    package mutating func takeBroken(_ path: String) {
-        broken.stores += 1
-        if broken.examples.count < Self.mostExamples { broken.examples.append(path) }
-    }
-
-    package mutating func takeUnreadable(_ path: String, _ error: FerryError) {
+    mutating func takeUnreadable(_ path: String, _ error: FerryError) {
         unreadable += 1
         if unreadableExamples.count < Self.mostExamples { unreadableExamples.append((path, error)) }
         exitCode = ExitCode.worst(of: [exitCode, ExitCode(error.code.consequence)])
     }
 
-    package mutating func takeOther() { otherFiles += 1 }
+    mutating func takeOther() { otherFiles += 1 }
 
     /// The rows of the migrated store: the rows that the last step wrote.
     private static func rows(_ report: JSON) -> Int64 {
@@ -106,70 +86,48 @@ package struct FleetSum: CommandReport, Sendable {
         return mappings.filter { $0["step"].whole == last }.compactMap { $0["written"].whole }.clampedSum
     }
 
-    private static func add(
-        _ store: String, to tallies: inout [String: Tally], _ kind: String, _ rows: Int64, _ seconds: Double,
-        isResumed: Bool
-    ) {
-        let kind = tallies[kind] == nil && tallies.count >= mostKinds ? other : String(kind.prefix(200))
-        var tally = tallies[kind] ?? Tally()
-        tally.stores += 1
-        tally.rows = [tally.rows, rows].clampedSum
-        tally.seconds += seconds
-        if isResumed { tally.resumed += 1 }
-        if tally.examples.count < mostExamples { tally.examples.append(store) }
-        tallies[kind] = tally
+    /// Adds to a kind; Ferry has few of them, and a file with other words must not fill the memory.
+    private static func sum(_ kind: String, in tallies: inout [String: Tally], _ add: (inout Tally) -> Void) {
+        let isOther = tallies[kind] == nil && tallies.count >= 100
+        add(&tallies[isOther ? "other" : String(kind.prefix(200)), default: Tally()])
     }
 
-    private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
-    static let reasonColumns: [TableColumn] = [
-        .text("Outcome"), .text("Reason"), .number("Stores"), .text("For example"),
-    ]
-    static let words = ["upToDate": "up to date", "resumable": "stopped"]
-
     /// The outcomes; those that need a person's attention come first.
-    private var sorted: [(outcome: String, tally: Tally)] {
-        outcomes.map { (outcome: $0.key, tally: $0.value) }.inOrder { one, next in
-            let places = [one, next].map { Self.order.firstIndex(of: $0.outcome) ?? Self.order.count }
-            return places[0] == places[1] ? one.outcome < next.outcome : places[0] < places[1]
+    private var sortedOutcomes: [(key: String, value: Tally)] {
+        let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
+        return outcomes.inOrder { one, next in
+            let places = [one.key, next.key].map { order.firstIndex(of: $0) ?? order.count }
+            return places[0] == places[1] ? one.key < next.key : places[0] < places[1]
         }
     }
 
     /// Those of most stores first.
-    private static func sorted(_ tallies: [String: Tally]) -> [(name: String, tally: Tally)] {
-        tallies.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }.map { ($0.key, $0.value) }
+    private static func sorted(_ tallies: [String: Tally]) -> [(key: String, value: Tally)] {
+        tallies.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }
     }
 
     private var sortedReasons: [(outcome: String, code: String, tally: Tally)] {
         Self.sorted(reasons).map { kind, tally in
-            let words = kind.split(separator: " ", maxSplits: 1).map(String.init)
-            return (words[0], words.count > 1 ? words[1] : "", tally)
+            let outcome = kind.prefix { $0 != " " }
+            return (String(outcome), String(kind.dropFirst(outcome.count + 1)), tally)
         }
     }
 
-    static let lossColumns: [TableColumn] = [
-        .text("Lost"), .number("Stores"), .number("Number"), .text("For example"),
-    ]
-
-    package var json: JSON {
+    var json: JSON {
         [
             "reports": reports, "rows": outcomes.values.map(\.rows).clampedSum,
             "seconds": outcomes.values.map(\.seconds).reduce(0, +), "peakResidentBytes": peakResidentBytes,
-            "outcomes": JSON.list(sorted) {
+            "outcomes": JSON.list(sortedOutcomes) { outcome, tally in
                 [
-                    "outcome": $0.outcome, "stores": $0.tally.stores, "rows": $0.tally.rows,
-                    "seconds": $0.tally.seconds, "resumed": $0.tally.resumed,
+                    "outcome": outcome, "stores": tally.stores, "rows": tally.rows, "seconds": tally.seconds,
+                    "resumed": tally.resumed,
                 ]
             },
-            "reasons": JSON.list(sortedReasons) {
-                [
-                    "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores, "examples": $0.tally.examples,
-                ]
+            "reasons": JSON.list(sortedReasons) { outcome, code, tally in
+                ["outcome": outcome, "code": code, "stores": tally.stores, "examples": tally.examples]
             },
-            "losses": JSON.list(Self.sorted(losses)) {
-                [
-                    "name": $0.name, "stores": $0.tally.stores, "number": $0.tally.rows,
-                    "examples": $0.tally.examples,
-                ]
+            "losses": JSON.list(Self.sorted(losses)) { name, tally in
+                ["name": name, "stores": tally.stores, "number": tally.rows, "examples": tally.examples]
             },
             "slowest": JSON.list(slowest) { ["store": $0.store, "seconds": $0.seconds, "rows": $0.rows] },
             "broken": broken.stores, "brokenExamples": broken.examples, "otherFiles": otherFiles,
@@ -178,52 +136,49 @@ package struct FleetSum: CommandReport, Sendable {
         ]
     }
 
-    package var report: Report {
-        func stores(_ words: [String]) -> Int64 { words.compactMap { outcomes[$0]?.stores }.clampedSum }
-        let (failed, refused, stopped) = (stores(["failed"]), stores(["refused"]), stores(["resumable"]))
-        let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
-        let words = [(failed, "failed"), (refused, "refused"), (stopped, "stopped")].filter { $0.0 > 0 }
-            .map { "\($0.grouped) \($1)" }
+    var report: Report {
+        func stores(_ words: String...) -> Int64 { words.compactMap { outcomes[$0]?.stores }.clampedSum }
+        let counts = [("failed", "failed"), ("refused", "refused"), ("resumable", "stopped")]
+            .map { (stores($0.0), $0.1) }.filter { $0.0 > 0 }
+        let done = stores("migrated", "copied", "upToDate", "rehearsed")
+        let verdict =
+            ["\(done.grouped) of \(reports.counting("store")) done"] + counts.map { "\($0.0.grouped) \($0.1)" }
         let kind: Report.Verdict =
-            failed + refused + unreadable > 0 ? .bad : stopped + broken.stores > 0 ? .caution : .good
-        let verdict = (["\(done.grouped) of \(reports.counting("store")) done"] + words).joined(separator: ", ") + "."
+            stores("failed", "refused") + unreadable > 0
+            ? .bad : stores("resumable") + broken.stores > 0 ? .caution : .good
+        let rest = unreadable - Int64(unreadableExamples.count)
+        return Report(
+            Self.title, kind, verdict.joined(separator: ", ") + ".",
+            [.space, .facts(margin: 13, facts)] + tables
+                + Report.Part.titled("Incomplete reports, as a killed process leaves them", broken.examples)
+                + Report.Part.titled(
+                    "\(unreadable.counting("path")) could not be read",
+                    unreadableExamples.map { "\($0.path): \($0.error.message)" }
+                        + (rest > 0 ? ["and \(rest) more"] : [])))
+    }
+
+    private var tables: [Report.Part] {
         let numbers = ["Stores", "Objects", "Time", "Resumed"].map(TableColumn.number)
-        var parts: [Report.Part] = [.space, .facts(margin: 13, facts)]
-        if !outcomes.isEmpty {
-            let rows = sorted.map { outcome, tally in
-                [
-                    Self.words[outcome] ?? outcome, tally.stores.grouped, tally.rows.grouped,
-                    Quantity.durationText(seconds: tally.seconds), tally.resumed.grouped,
-                ]
-            }
-            parts += [.heading("Outcomes"), .table([.text("Outcome")] + numbers, rows)]
-        }
-        if !reasons.isEmpty {
-            let rows = sortedReasons.map { outcome, code, tally in
-                [Self.words[outcome] ?? outcome, code, tally.stores.grouped, tally.examples.first ?? ""]
-            }
-            parts += [.heading("Reasons"), .table(Self.reasonColumns, rows)]
-        }
-        if !losses.isEmpty {
-            let rows = Self.sorted(losses).map { name, tally in
-                [name, tally.stores.grouped, tally.rows.grouped, tally.examples.first ?? ""]
-            }
-            parts += [.heading("Losses"), .table(Self.lossColumns, rows)]
-        }
-        if slowest.count > 1 {
-            let rows = slowest.map {
-                [$0.store, Quantity.durationText(seconds: $0.seconds), $0.rows.grouped]
-            }
-            parts += [
-                .heading("Longest"), .table([.text("Store"), .number("Time"), .number("Objects")], rows),
+        let all = sortedOutcomes.map { outcome, tally in
+            [
+                Self.words[outcome] ?? outcome, tally.stores.grouped, tally.rows.grouped,
+                Quantity.durationText(seconds: tally.seconds), tally.resumed.grouped,
             ]
         }
-        parts += Report.Part.titled("Incomplete reports, as a killed process leaves them", broken.examples)
-        let rest = unreadable - Int64(unreadableExamples.count)
-        parts += Report.Part.titled(
-            "\(unreadable.counting("path")) could not be read",
-            unreadableExamples.map { "\($0.path): \($0.error.message)" } + (rest > 0 ? ["and \(rest) more"] : []))
-        return Report(Self.title, kind, verdict, parts)
+        let reasons = sortedReasons.map { outcome, code, tally in
+            [Self.words[outcome] ?? outcome, code, tally.stores.grouped, tally.examples.first ?? ""]
+        }
+        let lost = Self.sorted(losses).map { name, tally in
+            [name, tally.stores.grouped, tally.rows.grouped, tally.examples.first ?? ""]
+        }
+        let longest = slowest.map { [$0.store, Quantity.durationText(seconds: $0.seconds), $0.rows.grouped] }
+        return Report.Part.titled("Outcomes", [.text("Outcome")] + numbers, all)
+            + Report.Part.titled(
+                "Reasons", [.text("Outcome"), .text("Reason"), .number("Stores"), .text("For example")], reasons)
+            + Report.Part.titled(
+                "Losses", [.text("Lost"), .number("Stores"), .number("Number"), .text("For example")], lost)
+            + Report.Part.titled(
+                "Longest", [.text("Store"), .number("Time"), .number("Objects")], longest.count > 1 ? longest : [])
     }
 
     private var facts: [(label: String, value: String?)] {

@@ -2,22 +2,12 @@ internal import Ferry
 internal import FerryBase
 
 struct ReportCommand: Command {
-    static let syntax = Syntax(
-        "report", summary: "Summarize the JSON reports of any number of migrations.",
-        discussion:
-            "Reads every file in the folders and their subfolders that contains the output of migrate --json or "
-            + "--report, such as the results of GNU parallel or Slurm. Shows "
-            + "how many stores ended with which outcome and why, what was lost of how many stores, how many objects they have, "
-            + "and how long it took. Each file counts once; other files are ignored, and symbolic links are not followed. Files that cannot be read are "
-            + "listed. The exit code is that of the worst report.",
-        operands: [.init("FOLDER", .several, "A folder of reports, or a report.")],
-        options: [ReportFile.option],
-        example: "ferry report reports --report fleet.html")
+    static let name = "report"
 
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let (folders, report) = (arguments.operands, try ReportFile(from: arguments))
+        let (folders, report) = (arguments.operands, try ReportFile.named(by: arguments))
         try report?.check()
         var sum = FleetSum()
         for folder in folders {

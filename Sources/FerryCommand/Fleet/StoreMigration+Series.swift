@@ -47,7 +47,9 @@ extension StoreMigration {
         let error = FerryError(
             .interrupted, "\(store) was not started: the command stopped before it.",
             remedy: "\(action: .again).")
-        return StoreOutcome(MigrationFailure(error: error, store: store.fileURL))
+        return StoreOutcome(
+            FailureReport(
+                error: error, store: store, details: ReportDetails(samples: RunSamples())))
     }
 }
 

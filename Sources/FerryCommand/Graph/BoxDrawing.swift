@@ -1,16 +1,12 @@
 internal import FerryBase
 
 /// Boxes of text in columns, and lines between them that never run behind a box.
-package struct BoxDrawing {
-    package struct Box: Sendable {
+struct BoxDrawing {
+    struct Box: Sendable {
         /// The class of its rectangle, and in DOT its style.
-        package var style: String
-        package var title: String
-        package var lines: [String]
-
-        package init(style: String, title: String, lines: [String]) {
-            (self.style, self.title, self.lines) = (style, title, lines)
-        }
+        var style: String
+        var title: String
+        var lines: [String]
 
         /// The lines for which a box has room.
         fileprivate var shown: [String] {
@@ -19,30 +15,22 @@ package struct BoxDrawing {
         }
     }
 
-    package struct Link: Sendable {
-        package var from: Int
-        package var to: Int
+    struct Link: Sendable {
+        var from: Int
+        var to: Int
         /// The class of its line.
-        package var style: String
+        var style: String
         /// Only DOT has it: a drawing has it in the box at which the line begins.
-        package var label: String
+        var label = ""
         /// The line of text beside which the line begins.
         var row: Int?
-
-        package init(from: Int, to: Int, style: String, label: String = "", row: Int? = nil) {
-            (self.from, self.to, self.style, self.label, self.row) = (from, to, style, label, row)
-        }
     }
 
     let title: String
     /// What the signs and lines mean.
     let legend: String
-    package let boxes: [Box]
-    package let links: [Link]
-
-    package init(title: String, legend: String, boxes: [Box], links: [Link]) {
-        (self.title, self.legend, self.boxes, self.links) = (title, legend, boxes, links)
-    }
+    let boxes: [Box]
+    let links: [Link]
 
     fileprivate static let mostLines = 80
     private static let (left, top, gap, pitch, head) = (28.0, 76.0, 44.0, 16.0, 38.0)
@@ -54,7 +42,7 @@ package struct BoxDrawing {
     }
 
     /// The boxes in their order, from top to bottom, in as many columns as make a picture of about four by three.
-    package var layout: (boxes: [Rect], width: Double, height: Double) {
+    var layout: (boxes: [Rect], width: Double, height: Double) {
         let width = width
         let heights = boxes.map { Self.head + Double($0.shown.count) * Self.pitch }
         let sum = heights.reduce(0) { $0 + $1 + Self.gap / 2 }
@@ -75,7 +63,7 @@ package struct BoxDrawing {
     }
 
     /// The lines: within the gaps beside the columns and above all boxes; between two boxes below each other, straight.
-    package var routes: [[(x: Double, y: Double)]] {
+    var routes: [[(x: Double, y: Double)]] {
         let rects = layout.boxes
         let step = (rects.first?.width ?? 0) + Self.gap
         func column(_ rect: Rect) -> Int { Int(((rect.x - Self.left) / step).rounded()) }
@@ -105,7 +93,7 @@ package struct BoxDrawing {
         }
     }
 
-    package var svg: String {
+    var svg: String {
         let layout = layout
         var parts = [
             Markup.element("title", [:], title),
@@ -127,7 +115,7 @@ package struct BoxDrawing {
             }
     }
 
-    package var dot: String {
+    var dot: String {
         let styles = [
             "added": "bold", "current": "bold", "removed": "dashed", "equalway": "dashed", "noneway": "dotted",
             "mapping": "bold",

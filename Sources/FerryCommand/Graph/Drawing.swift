@@ -1,9 +1,9 @@
 /// A rectangle of a drawing.
-package struct Rect: Sendable, Equatable {
-    package var x: Double
-    package var y: Double
-    package var width: Double
-    package var height: Double
+struct Rect: Sendable, Equatable {
+    var x: Double
+    var y: Double
+    var width: Double
+    var height: Double
 
     var right: Double { x + width }
     var bottom: Double { y + height }
@@ -59,23 +59,17 @@ enum Drawing {
         .element("line", ["class": style, "x1": x1, "y1": y1, "x2": x2, "y2": y2])
     }
 
-    static func polyline(_ points: [(Double, Double)], _ style: String) -> Markup {
-        .element("polyline", ["class": style, "points": list(points)])
-    }
-
-    static func polygon(_ points: [(Double, Double)], _ style: String) -> Markup {
-        .element("polygon", ["class": style, "points": list(points)])
-    }
-
-    private static func list(_ points: [(Double, Double)]) -> String {
-        points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
+    /// A polyline, or a polygon.
+    static func points(_ name: String, _ points: [(Double, Double)], _ style: String) -> Markup {
+        let list = points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
+        return .element(name, ["class": style, "points": list])
     }
 
     /// A line of straight pieces with a dot at its end.
     static func route(_ points: [(x: Double, y: Double)], _ style: String) -> [Markup] {
         guard let last = points.last else { return [] }
         return [
-            polyline(points.map { ($0.x, $0.y) }, style),
+            Self.points("polyline", points.map { ($0.x, $0.y) }, style),
             .element("circle", ["class": "end", "cx": last.x, "cy": last.y, "r": "3"]),
         ]
     }
@@ -112,20 +106,9 @@ enum DotText {
     static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
     /// Lines aligned at the left.
-    static func leftLines(_ lines: [String]) -> String {
-        "\"" + lines.map { escaped($0) + "\\l" }.joined() + "\""
-    }
+    static func leftLines(_ lines: [String]) -> String { "\"\(lines.map { escaped($0) + "\\l" }.joined())\"" }
 
     private static func escaped(_ text: String) -> String {
-        var output = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n", "\t": output += " "
-            default: output.unicodeScalars.append(Markup.isShown(scalar) ? scalar : "\u{FFFD}")
-            }
-        }
-        return output
+        text.shown(with: ["\"": "\\\"", "\\": "\\\\", "\n": " ", "\t": " "])
     }
 }

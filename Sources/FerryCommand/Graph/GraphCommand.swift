@@ -17,28 +17,7 @@ struct GraphCommand: Command {
         }
     }
 
-    static let syntax = Syntax(
-        "graph", summary: "Draw model versions and their mappings, or a difference.",
-        discussion:
-            "Draws the versions in order, with what leads from one to the next: an inferred mapping, or "
-            + "nothing where changes need a mapping model; and the mapping models that are given, or are next to the models. "
-            + "With --from and --to, draws the entities that differ: added, removed, renamed by renaming "
-            + "identifier, and changed, each with its properties and new relationships. With --to alone, or for a model of one "
-            + "version, draws that version whole.\n"
-            + "SVG is for browsers and documents, DOT for Graphviz.",
-        operands: [MigrationInput.modelFiles],
-        options: [
-            MigrationInput.mappings,
-            .value("--from", "VERSION", "The older of two versions, by name or Bundle/Name."),
-            .value("--to", "VERSION", "The newer version, or the only one to draw."),
-            .choice(
-                "--format", "FORM", of: Form.allCases, "svg or dot. Default: the ending of --output, else svg."),
-            .value(
-                "--output", "FILE.svg",
-                "Write the drawing to FILE instead of standard output. Only a drawing by Ferry is overwritten."
-            ),
-        ],
-        example: "ferry graph App.xcdatamodeld --from App --to \"App 2\" --output difference.svg")
+    static let name = "graph"
 
     let arguments: Arguments
 
@@ -60,14 +39,14 @@ struct GraphCommand: Command {
         let drawing: BoxDrawing
         if let from, let to {
             let (source, destination) = (try catalog.version(named: from), try catalog.version(named: to))
-            let graph = DifferenceGraph(
-                from: source, to: destination,
-                names: (catalog.displayName(of: source), catalog.displayName(of: destination)))
+            let graph = EntityGraph(
+                from: source.model, to: destination.model,
+                named: (catalog.displayName(of: source), catalog.displayName(of: destination)))
             (report, drawing) = (graph.json, graph.drawing)
         } else if let version = try to.map({ try catalog.version(named: $0) })
             ?? (catalog.versions.count == 1 ? catalog.versions.first : nil)
         {
-            let graph = ModelGraph(name: catalog.displayName(of: version), model: version.model)
+            let graph = EntityGraph(version.model, named: catalog.displayName(of: version))
             (report, drawing) = (graph.json, graph.drawing)
         } else {
             let graph = try versions(catalog, mappings, on: console)

@@ -1,7 +1,7 @@
 /// The width of a text before a browser has chosen its font: that of a wide one, so that the text fits with any.
-package enum TextMetrics {
+enum TextMetrics {
     /// The width of a text of a font size; a bold one is a little wider.
-    package static func width(_ text: String, size: Double, isBold: Bool = false) -> Double {
+    static func width(_ text: String, size: Double, isBold: Bool = false) -> Double {
         let (proportional, fixed) = text.unicodeScalars.reduce((0, 0)) { sum, scalar in
             let share = share(scalar)
             return (sum.0 + share, sum.1 + max(share, fixedShare))
@@ -30,7 +30,7 @@ package enum TextMetrics {
     }
 
     /// A text cut in its middle until it fits into a room.
-    package static func fitted(_ text: String, into room: Double, size: Double, isBold: Bool = false) -> String {
+    static func fitted(_ text: String, into room: Double, size: Double, isBold: Bool = false) -> String {
         guard width(text, size: size, isBold: isBold) > room else { return text }
         var (low, high) = (2, text.count)
         // The longest cut that fits; at least a letter at each end.

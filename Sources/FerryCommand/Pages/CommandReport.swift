@@ -1,8 +1,8 @@
-package import Ferry
+internal import Ferry
 internal import FerryBase
 
 /// What a command has found: the object that `--json` prints, and a report in parts.
-package protocol CommandReport {
+protocol CommandReport {
     var json: JSON { get }
     /// Members that only a report file has.
     var extras: JSON { get }
@@ -10,29 +10,122 @@ package protocol CommandReport {
 }
 
 extension CommandReport {
-    package var extras: JSON { [:] }
+    var extras: JSON { [:] }
 
-    package func text(width: Int) -> [String] { report.text(width: width) }
+    func text(width: Int) -> [String] { report.text(width: width) }
 }
 
-/// The report of a command that ended with an error before it found anything.
+/// What only a report file has of a plan and its run.
+struct ReportDetails {
+    /// Nil if the run ended before its plan, and for the report of a plan.
+    var plan: PlanReport?
+    /// The way of each property that changes, and the statements of each step; nil if the migration is refused.
+    var lineages: [PropertyLineage]?
+    var statements: [PlannedStatements]?
+    /// Nil for a plan.
+    var samples: RunSamples?
+    var memoryLimit: Int64 = 0
+
+    /// Statements may need a module that this program does not have, and a plan may be refused: the command itself says
+    /// so, as it reports an error of `migrator`, and the report has what can be told.
+    mutating func take(_ migrator: @autoclosure () throws -> Migrator, _ configuration: Configuration) {
+        do {
+            let migrator = try migrator()
+            lineages = try migrator.lineages(configuration)
+            // A plan of a hundred versions holds some MiB; the migration needs them.
+            releaseUnusedMemory()
+            statements = try migrator.statements(configuration)
+        } catch _ {}
+        releaseUnusedMemory()
+    }
+
+    var json: JSON {
+        var json: JSON = [:]
+        if let plan { json += ["steps": plan.stepsJSON, "links": plan.linksJSON, "notes": plan.notes] }
+        if let samples { json += ["memoryLimit": memoryLimit, "samples": samples.json] }
+        if let lineages {
+            let list = JSON.list(lineages) { lineage in
+                let stops = JSON.list(lineage.stops) {
+                    ["version": $0.version, "properties": $0.properties, "isByPolicy": $0.isByPolicy]
+                }
+                return ["property": lineage.property, "versions": stops]
+            }
+            json += ["lineage": list]
+        }
+        if let statements { json += ["sql": StatementRendering(steps: statements).json] }
+        return json
+    }
+
+    /// The parts of a page; a rehearsal has its own labels of phases.
+    func parts(inRehearsal isRehearsal: Bool = false) -> [Report.Part] {
+        let drawing = samples.flatMap {
+            RunDrawing($0, limit: memoryLimit) { $0.label(inRehearsal: isRehearsal) }.markup
+        }
+        return [
+            .onPage("Over time", drawing.map { [$0] } ?? []), .lineage(lineages ?? []), .statements(statements ?? []),
+        ]
+    }
+}
+
+/// The report of a command that ended with an error.
 ///
 /// Without it, the report of an earlier call would tell of a success.
-package struct FailureReport: CommandReport {
+struct FailureReport: CommandReport {
     let error: FerryError
-    /// The title of the page that the command would have made.
-    let title: String
     let store: String
+    /// The title of the page that the command would have made.
+    var title = MigrationRendering.title
+    var details = ReportDetails()
 
-    package init(_ error: FerryError, title: String, store: String) {
-        (self.error, self.title, self.store) = (error, title, store)
+    /// The outcome in one word, and in a sentence.
+    var outcome: (word: String, text: String, kind: Report.Verdict) {
+        switch error.code.consequence {
+        case .refused, .usage: ("refused", "Refused before anything changed.", .bad)
+        case .failed, .differs: ("failed", "Failed; the store is unchanged.", .bad)
+        case .resumable: ("resumable", "Stopped; run the same command to continue.", .caution)
+        }
     }
 
-    package var json: JSON { ["store": store, "error": error.json] }
+    var extras: JSON { details.json }
 
-    package var report: Report {
-        Report(
-            title, .bad, error.message,
-            [.remedy(error.wordedRemedy), .facts(margin: 8, [("Store", store), ("Reason", error.code.name)])])
+    var json: JSON {
+        var known: JSON = [
+            "outcome": outcome.word, "from": details.plan?.chain.first, "to": details.plan?.chain.last,
+            "mode": details.plan?.steps.first?.mode.rawValue, "store": store,
+        ]
+        if let summary { known += ["verification": summary.json] }
+        if refusals.count > 1 { known += ["refusals": refusals.map(\.json)] }
+        return known + ["error": error.json]
     }
+
+    var report: Report {
+        var parts: [Report.Part] = [
+            .remedy(error.wordedRemedy),
+            .facts(
+                margin: 14,
+                [
+                    ("Store", store), ("Reason", error.code.name), ("From", details.plan?.chain.first),
+                    ("To", details.plan?.chain.last), ("How", details.plan?.steps.first?.mode.words),
+                    ("Verification", summary?.words),
+                ]),
+        ]
+        if refusals.count > 1 { parts += Report.Part.refusals(refusals) }
+        parts += Report.Part.differences(summary?.differences ?? [])
+        return Report(title, outcome.kind, "\(outcome.text) \(error.message)", parts + details.parts())
+    }
+
+    func show(on console: Console) {
+        console.note(error)
+        for refusal in refusals.dropFirst() { console.note(refusal) }
+        for difference in summary?.differences ?? [] {
+            let name = difference.entity.map { $0 + (difference.property.map { "." + $0 } ?? "") }
+            let place = [name, difference.example.map { "for example \($0)" }].compactMap { $0 }
+            console.note(
+                "  \(difference.check): \(difference.count.grouped) "
+                    + (place.isEmpty ? "" : "(\(place.joined(separator: ", ")))"))
+        }
+    }
+
+    private var refusals: [FerryError] { (error.cause as? PlanRefusals)?.refusals ?? [] }
+    private var summary: VerificationSummary? { (error.cause as? VerificationDifferences)?.summary }
 }

@@ -1,7 +1,7 @@
 /// A piece of a page or a drawing, written as HTML and SVG.
 ///
 /// Names of entities and files may hold any character: every text passes ``escaped(_:)`` on its way to the output.
-package indirect enum Markup: Sendable {
+indirect enum Markup: Sendable {
     case text(String)
     case node(String, [(String, String)], [Markup])
     /// A style sheet; the type keeps input out of it.
@@ -30,7 +30,7 @@ package indirect enum Markup: Sendable {
         "meta", "rect", "line", "path", "circle", "polyline", "br", "polygon",
     ]
 
-    package var written: String {
+    var written: String {
         var text = ""
         write(to: &text)
         return text
@@ -56,30 +56,26 @@ package indirect enum Markup: Sendable {
         "head", "title", "h1", "h2", "h3", "p", "tr", "table", "section", "svg", "li", "ol", "dl", "dd", "g", "figure",
     ]
 
-    /// A text with the special characters of HTML and XML escaped.
-    ///
-    /// Invisible characters that change others (controls, directions) become U+FFFD: they could make names look alike.
-    package static func escaped(_ text: String) -> String {
-        var output = ""
-        output.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            case "'": output += "&#39;"
-            case "\n", "\t": output.unicodeScalars.append(scalar)
-            default: output.unicodeScalars.append(isShown(scalar) ? scalar : "\u{FFFD}")
-            }
-        }
-        return output
-    }
+    private static let entities: [Unicode.Scalar: String] = [
+        "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
+    ]
 
-    static func isShown(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7f..<0xa0, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfffe...0xffff: false
-        default: true
+    /// A text with the special characters of HTML and XML escaped.
+    static func escaped(_ text: String) -> String { text.shown(with: entities) }
+}
+
+extension String {
+    /// The text with replacements of scalars, not of characters: a mark that combines with a quote must not hide it.
+    ///
+    /// Invisible scalars that change others (controls, directions) become U+FFFD: they could make names look alike.
+    func shown(with replacements: [Unicode.Scalar: String]) -> String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar.value {
+            case _ where replacements[scalar] != nil: text += replacements[scalar] ?? ""
+            case 0..<0x9, 0xb..<0x20, 0x7f..<0xa0, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069, 0xfffe...0xffff:
+                text.unicodeScalars.append("\u{FFFD}")
+            default: text.unicodeScalars.append(scalar)
+            }
         }
     }
 }

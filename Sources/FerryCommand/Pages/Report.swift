@@ -2,7 +2,7 @@ internal import Ferry
 internal import FerryBase
 
 /// A report in parts, which a terminal prints and a page shows.
-package struct Report: Sendable {
+struct Report: Sendable {
     enum Verdict: String, Sendable {
         case good, caution, bad
 
@@ -53,7 +53,7 @@ package struct Report: Sendable {
 
     // MARK: The terminal
 
-    package func text(width: Int) -> [String] {
+    func text(width: Int) -> [String] {
         let verdict = verdict.kind.emphasis.mark(verdict.text)
         let shown = parts.flatMap { lines($0, width: width) }
         guard endsWithVerdict, !shown.isEmpty else { return [verdict] + shown }
@@ -92,7 +92,7 @@ package struct Report: Sendable {
     /// Characters; a narrow page shows a command's line of this length.
     private static let commandWidth = 48
 
-    package var page: String {
+    var page: String {
         var body = [
             Markup.element(
                 "p", ["class": "verdict \(verdict.kind.rawValue)", "role": "status"],
@@ -177,8 +177,15 @@ extension Report.Part {
         texts.isEmpty ? [] : [.heading(title), .list(texts)]
     }
 
+    /// A heading and a table, if there are rows.
+    static func titled(_ title: String, _ columns: [TableColumn], _ rows: [[String]]) -> [Report.Part] {
+        rows.isEmpty ? [] : [.heading(title), .table(columns, rows)]
+    }
+
     static func losses(_ losses: [Loss]) -> [Report.Part] {
-        losses.isEmpty ? [] : [.heading("Lost"), LossTable(losses: losses).part]
+        titled(
+            "Lost", [.text("Entity"), .text("Property"), .number("Number"), .text("Because")],
+            losses.map { [$0.entity, $0.property ?? "", LossTable.number($0), $0.because] })
     }
 
     static func refusals(_ refusals: [FerryError]) -> [Report.Part] {
@@ -187,9 +194,9 @@ extension Report.Part {
             + refusals.flatMap { [.list([$0.message]), .remedy($0.wordedRemedy)] as [Report.Part] }
     }
 
-    static func differences(_ found: [VerificationSummary.Difference]) -> Report.Part {
-        .table(
-            [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
+    static func differences(_ found: [VerificationSummary.Difference]) -> [Report.Part] {
+        titled(
+            "Differences", [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
             found.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
     }
 

@@ -6,31 +6,18 @@ internal import FerryBase
 /// Commands are repeated (a run is resumed, a plan is made again), so a report replaces an earlier report of Ferry's.
 /// Any other file at the path is not Ferry's to replace: the command is refused before it changes anything.
 struct ReportFile: Sendable {
-    enum Form: String, CaseIterable, Sendable { case html, json }
+    static let endings = [".html", ".json"]
 
     let path: String
-    let form: Form
-
-    static let option = Syntax.Option.value(
-        "--report", "FILE.html",
-        "Also write the report as an HTML page, or as FILE.json: the object that --json prints. Only a report by Ferry is "
-            + "overwritten.")
-
-    init(path: String, form: Form) { (self.path, self.form) = (path, form) }
 
     /// The file that the command line names; nil without `--report`.
-    init?(from arguments: Arguments) throws(FerryError) {
-        let file = try arguments.value("--report", "a file that ends in .html (a page) or .json") { path in
-            Self.form(of: path).map { ReportFile(path: path, form: $0) }
+    static func named(by arguments: Arguments) throws(FerryError) -> ReportFile? {
+        try arguments.value("--report", "a file that ends in .html (a page) or .json") { path in
+            isFile(path) ? ReportFile(path: path) : nil
         }
-        guard let file else { return nil }
-        self = file
     }
 
-    /// The form by the file name extension; nil for any other extension.
-    static func form(of path: String) -> Form? {
-        Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
-    }
+    static func isFile(_ path: String) -> Bool { endings.contains { path.lowercased().hasSuffix($0) } }
 
     /// - Throws: `outputExists` for a file that Ferry did not write, `notFound` without a folder.
     func check(beside stores: [String] = []) throws(FerryError) {
@@ -66,11 +53,8 @@ struct ReportFile: Sendable {
     /// Writes the report of a command; the file appears whole or not at all.
     func write(_ report: any CommandReport) throws(FerryError) {
         try check()
-        let text =
-            switch form {
-            case .html: report.report.page
-            case .json: (report.json + report.extras).asResult
-            }
+        let isPage = path.lowercased().hasSuffix(".html")
+        let text = isPage ? report.report.page : (report.json + report.extras).asResult
         try FileLayer().replace(path, with: Array(text.utf8))
     }
 }
@@ -89,54 +73,44 @@ extension ReportFile? {
             try self.write(report)
             return code
         } catch {
-            do { try self.write(FailureReport(FerryError.from(error), title: title, store: store)) } catch _ {}
+            do {
+                try self.write(FailureReport(error: FerryError.from(error), store: store, title: title))
+            } catch _ {}
             throw error
         }
     }
 }
 
-/// The place of `migrate`'s reports: a file for one store, or a folder for any number of stores.
-enum ReportPlace: Sendable {
-    case file(ReportFile)
-    /// The folder gets a page and an object for each store, under a name that no other store has.
-    case folder(String)
-
-    static let option = Syntax.Option.value(
-        "--report", "FILE.html",
-        "Also write the report as an HTML page, or as FILE.json: the object that --json prints, with steps and samples. "
-            + "For several stores, FOLDER gets both for each. Only a report by Ferry is overwritten."
-    )
+/// The place of `migrate`'s reports: a file for one store, or a folder with a page and an object for each store.
+struct ReportPlace: Sendable {
+    private let path: String
+    private var isFolder: Bool { !ReportFile.isFile(path) }
 
     /// The place that the command line names; nil without `--report`.
     init?(from arguments: Arguments) throws(FerryError) {
         guard let path = arguments.value("--report") else { return nil }
+        self.path = path
         let stores = arguments.operands.count
-        if let form = ReportFile.form(of: path) {
-            guard stores == 1 else {
-                throw arguments.wrong(
-                    "--report names one file, \"\(path)\", for \(stores) stores.",
-                    "Pass a folder instead, for one report per store.")
-            }
-            self = .file(ReportFile(path: path, form: form))
-        } else {
-            // For one store, a path with an extension is meant as a file.
-            let hasEnding = FileLayer.name(of: path).dropFirst().contains(".")
-            let isFolder = try FileLayer().attributesIfPresent(path)?.isDirectory == true
-            guard stores > 1 || !hasEnding || isFolder else {
-                throw arguments.wrong(
-                    "--report cannot be \"\(path)\".",
-                    "It is a file that ends in .html (a page) or .json; or a folder.")
-            }
-            self = .folder(path)
+        guard stores == 1 || isFolder else {
+            throw arguments.wrong(
+                "--report names one file, \"\(path)\", for \(stores) stores.",
+                "Pass a folder instead, for one report per store.")
+        }
+        // For one store, a path with an extension is meant as a file.
+        let hasEnding = FileLayer.name(of: path).dropFirst().contains(".")
+        let exists = try FileLayer().attributesIfPresent(path)?.isDirectory == true
+        guard stores > 1 || !isFolder || !hasEnding || exists else {
+            throw arguments.wrong(
+                "--report cannot be \"\(path)\".", "It is a file that ends in .html (a page) or .json; or a folder.")
         }
     }
 
     /// Checks that the reports can be written, before the migration changes anything.
     func check(_ stores: [String], output: String?) throws(FerryError) {
         let made = stores + [output].compactMap { $0 }
-        if case .folder(let folder) = self {
-            try WritePlace(beside: made).check(folder + "/report")
-            try FileLayer().createDirectory(folder)
+        if isFolder {
+            try WritePlace(beside: made).check(path + "/report")
+            try FileLayer().createDirectory(path)
         }
         for store in stores { for file in try files(of: store) { try file.check(beside: made) } }
     }
@@ -151,16 +125,13 @@ enum ReportPlace: Sendable {
     }
 
     private func files(of store: String) throws(FerryError) -> [ReportFile] {
-        switch self {
-        case .file(let file): return [file]
-        case .folder(let folder):
-            // Stores of apps often have equal file names, so the report's name has a hash of the whole path.
-            let files = FileLayer()
-            let path = try files.exists(store) ? try files.realPath(store) : store
-            var hash = SHA256()
-            hash.update(path)
-            let name = "\(folder)/\(FileLayer.name(of: path))-\(hash.finalize().hexadecimal.prefix(8))"
-            return ReportFile.Form.allCases.map { ReportFile(path: "\(name).\($0.rawValue)", form: $0) }
-        }
+        guard isFolder else { return [ReportFile(path: path)] }
+        // Stores of apps often have equal file names, so the report's name has a hash of the whole path.
+        let files = FileLayer()
+        let real = try files.exists(store) ? try files.realPath(store) : store
+        var hash = SHA256()
+        hash.update(real)
+        let name = "\(path)/\(FileLayer.name(of: real))-\(hash.finalize().hexadecimal.prefix(8))"
+        return ReportFile.endings.map { ReportFile(path: name + $0) }
     }
 }

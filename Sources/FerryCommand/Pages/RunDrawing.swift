@@ -16,8 +16,8 @@ struct RunDrawing {
 
     /// `label` words a phase.
     init(_ samples: RunSamples, limit: Int64, label: (Phase) -> String) {
-        memory = samples.intervals.enumerated().compactMap { index, interval in
-            interval.memoryBytes.map { (Double(index) * samples.intervalSeconds, Double(max(0, $0))) }
+        memory = samples.memory.enumerated().compactMap { index, bytes in
+            bytes.map { (Double(index) * samples.intervalSeconds, Double(max(0, $0))) }
         }
         let each = samples.spans.groups { ($0.step.map { "step \($0): " } ?? "") + label($0.phase) }
         lines = each.count > Self.mostLines ? samples.spans.groups { label($0.phase) } : each
@@ -61,7 +61,7 @@ struct RunDrawing {
         let points = memory.map { (place($0.seconds), rise($0.bytes)) }
         let edges = [(place(last.seconds), bottom), (place(first.seconds), bottom)]
         var parts = [
-            Drawing.polygon(points + edges, "area"), Drawing.polyline(points, "curve"),
+            Drawing.points("polygon", points + edges, "area"), Drawing.points("polyline", points, "curve"),
             Drawing.line(Self.left, bottom, Self.right, bottom, "grid"),
             Drawing.text("memory 0", Self.left - 6, bottom + 4, anchor: "end"),
         ]

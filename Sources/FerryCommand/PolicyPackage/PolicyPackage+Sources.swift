@@ -4,110 +4,45 @@ internal import FerryMapping
 extension PolicyPackage {
     /// The struct for a policy class, with the hooks that the mapping model implies.
     func source(of policy: PolicyClass) -> String {
-        var hooks = [creating(policy)]
-        if policy.parts.contains(where: { !late($0).isEmpty }) { hooks.append(relating(policy)) }
-        let calls = calls(of: policy)
-        if !calls.isEmpty { hooks.append(functions(calls)) }
-        hooks += policy.parts.map(finishing)
-        hooks += policy.parts.filter { !late($0).isEmpty }.map(relatingOne)
-        return """
-            import Ferry
-
-            /// Stands in for the migration policy \(SwiftText.comment(policy.className)).
-            struct \(policy.typeName): EntityMigrationPolicy {
-            \(hooks.joined(separator: "\n\n"))
-            }
-
-            """
-    }
-
-    private func creating(_ policy: PolicyClass) -> String {
-        """
-            func createDestinationInstances(
-                forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
-            ) throws {
-                // Makes the object with what the mapping model says, and associates it.
-                try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
-                let object = try manager.destinationInstances(
-                    forEntityMappingName: mapping.name, sourceInstances: [source])[0]
-                switch mapping.name {
-        \(cases(policy) { "try finish\(function($0))(object, of: source, manager)" })
-                default: throw unexpected(mapping)
-                }
-            }
-        """
-    }
-
-    private func relating(_ policy: PolicyClass) -> String {
-        """
-            // Called when all objects of all entity mappings are made.
-            func createRelationships(
-                forDestination object: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
-            ) throws {
-                try defaultPolicy.createRelationships(forDestination: object, in: mapping, manager: manager)
-                switch mapping.name {
-        \(cases(policy) { late($0).isEmpty ? "break" : "try relate\(function($0))(object, manager)" })
-                default: throw unexpected(mapping)
-                }
-            }
-        """
-    }
-
-    private func relatingOne(_ part: StandIn.Part) -> String {
-        """
-            /// What is made of an object: manager.destinationInstances(forEntityMappingName:sourceInstances:); what it was made
-            /// of: manager.sourceInstances(forEntityMappingName:destinationInstances:).
-            private func relate\(function(part))(_ object: DestinationObject, _ manager: MigrationManager) throws {
-        \(late(part).map { "        \(setting($0, in: part))" }.joined(separator: "\n"))
-            }
-        """
-    }
-
-    private func functions(_ calls: [(selector: String, of: String)]) -> String {
-        let lines = calls.map { call in
-            "            \(SwiftText.quoted(call.selector)): { arguments in try unwritten(\(SwiftText.quoted(call.of))) },"
+        let related = policy.parts.filter { !late($0).isEmpty }
+        var hooks = ""
+        if !related.isEmpty {
+            let cases = cases(policy) { late($0).isEmpty ? "break" : "try relate\(function($0))(object, manager)" }
+            hooks += Template.policy.part("relating", ["cases": cases])
         }
-        return """
-                // What expressions of the mapping model call.
-                var functions: [String: PolicyFunction] {
-                    [
-            \(lines.joined(separator: "\n"))
-                    ]
-                }
-            """
+        let calls = calls(of: policy)
+        if !calls.isEmpty { hooks += Template.policy.part("functions", ["functions": calls.joined(separator: "\n")]) }
+        hooks += policy.parts.map(finishing).joined()
+        for part in related {
+            let lines = late(part).map { "        \(setting($0, in: part))" }.joined(separator: "\n")
+            hooks += Template.policy.part("relate", ["function": function(part), "lines": lines])
+        }
+        return Template.policy.part(
+            "struct",
+            [
+                "className": SwiftText.comment(policy.className), "typeName": policy.typeName, "hooks": hooks,
+                "cases": cases(policy) { "try finish\(function($0))(object, of: source, manager)" },
+            ])
     }
 
     private func finishing(_ part: StandIn.Part) -> String {
-        let given = part.properties.filter { !$0.isOpen }.map {
-            "        //   \($0.name): \($0.type), \($0.given ?? "")"
-        }
+        let given = part.properties.filter { !$0.isOpen }.map { "//   \($0.name): \($0.type), \($0.given ?? "")" }
         let asking = part.properties.filter { $0.isOpen && !$0.asks.isEmpty }.map {
-            "        //   \($0.name): \($0.type), by functions above"
+            "//   \($0.name): \($0.type), by functions above"
         }
-        let early = part.properties.filter { property in
-            property.isOpen && property.asks.isEmpty && !late(part).contains(property)
-        }
-        var lines: [String] = []
-        if !(given + asking).isEmpty { lines += ["        // Already set:"] + given + asking }
-        lines += early.map { "        \(setting($0, in: part))" }
-        lines += [
-            "        // A policy can do more than its mapping model shows. When this function does all that the class did,",
-            "        // remove this line.",
-            "        try unwritten(\(SwiftText.quoted(rest(of: part)))) as Void",
-        ]
-        return """
-                /// \(SwiftText.comment(part.original.shown.joined(separator: "; "))).
-                private func finish\(function(part))(
-                    _ object: DestinationObject, of source: SourceObject, _ manager: MigrationManager
-                ) throws {
-            \(lines.map(SwiftText.comment).joined(separator: "\n"))
-                }
-            """
-    }
-
-    private func rest(of part: StandIn.Part) -> String {
+        let early = part.properties.filter { $0.isOpen && $0.asks.isEmpty && !late(part).contains($0) }
+        let lines =
+            ((given + asking).isEmpty ? [] : ["// Already set:"]) + given + asking + early.map { setting($0, in: part) }
         let made = unfilled.isEmpty ? "" : ", which may have created the objects of \(unfilled.joined(separator: ", "))"
-        return "whatever else \(part.original.policyClassName ?? "") did for \(part.original.name)\(made)"
+        let rest = "whatever else \(part.original.policyClassName ?? "") did for \(part.original.name)\(made)"
+        return Template.policy.part(
+            "finish",
+            [
+                "shown": SwiftText.comment(part.original.shown.joined(separator: "; ")), "function": function(part),
+                "lines": lines.map { "        \(SwiftText.comment($0))" }.joined(separator: "\n"),
+                "rest": SwiftText.quoted(rest),
+            ]
+        ).replacing("throws {\n\n", with: "throws {\n")
     }
 
     /// A line that sets an open property.
@@ -138,8 +73,8 @@ extension PolicyPackage {
         return isUnique ? name : "\(name)_\(names.firstIndex(of: part.original.name) ?? 0)"
     }
 
-    /// Each selector or key once, with the properties that use it.
-    private func calls(of policy: PolicyClass) -> [(selector: String, of: String)] {
+    /// A line for each selector or key, with the properties that use it.
+    private func calls(of policy: PolicyClass) -> [String] {
         let asked = policy.parts.flatMap { part in
             part.properties.flatMap { property in
                 let words = "\(part.original.destination ?? "").\(property.name), \(property.type)\(property.hint)"
@@ -147,7 +82,8 @@ extension PolicyPackage {
             }
         }
         return asked.groups(by: \.selector).map { selector, uses in
-            (selector, "\(selector) for \(uses.map(\.words).joined(separator: "; "))")
+            let what = SwiftText.quoted("\(selector) for \(uses.map(\.words).joined(separator: "; "))")
+            return "            \(SwiftText.quoted(selector)): { arguments in try unwritten(\(what)) },"
         }
     }
 }
@@ -156,28 +92,16 @@ extension PolicyPackage {
 enum SwiftText {
     /// A string literal.
     static func quoted(_ text: String) -> String {
-        var literal = ""
-        for character in text.unicodeScalars {
-            switch character {
-            case "\"": literal += "\\\""
-            case "\\": literal += "\\\\"
-            case "\n": literal += "\\n"
-            case "\r": literal += "\\r"
-            case "\t": literal += "\\t"
-            case _ where isControl(character):
-                literal += "\\u{\(String(character.value, radix: 16))}"
-            default: literal.unicodeScalars.append(character)
-            }
+        let signs: [Unicode.Scalar: String] = ["\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"]
+        let literal = text.unicodeScalars.map { scalar in
+            signs[scalar] ?? (isControl(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar))
         }
-        return "\"\(literal)\""
+        return "\"\(literal.joined())\""
     }
 
     /// A name for a type or a function; a character that no name may hold becomes an underscore.
     static func identifier(_ text: String) -> String {
-        let name = String(
-            text.map { character in
-                character.isASCII && (character.isLetter || character.isNumber) || character == "_" ? character : "_"
-            })
+        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber ?? true ? "_" + name : name
     }
 

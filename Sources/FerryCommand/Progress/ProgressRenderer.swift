@@ -13,13 +13,8 @@ struct RunOutline: Sendable {
 enum ProgressForm: String, CaseIterable, Sendable {
     case auto, bar, plain, json, none
 
-    static let option = Syntax.Option.choice(
-        "--progress", "FORM", of: ProgressForm.allCases,
-        "How progress is shown on standard error: auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), "
-            + "json (JSON Lines) or none.")
-
     init(_ arguments: Arguments) throws(FerryError) {
-        self = try arguments.choice(Self.option.name, among: Self.allCases) ?? .auto
+        self = try arguments.choice("--progress", among: Self.allCases) ?? .auto
     }
 
     /// The interval between lines in nanoseconds.

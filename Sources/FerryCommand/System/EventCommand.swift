@@ -6,11 +6,6 @@ internal import Foundation
 ///
 /// Values come to it in its environment alone, so that no name of a store or a version becomes a part of the command.
 final class EventCommand: Sendable {
-    static let option = Syntax.Option.value(
-        "--on-event", "COMMAND",
-        "Run COMMAND with /bin/sh at each event (planned, phase, warning, finished, failed). Variables such as FERRY_EVENT and "
-            + "FERRY_STORE describe it; if the command fails before the swap, the migration stops with exit code 1.")
-
     private static let prefix = "FERRY_"
     /// Every variable of the command; those without a value are empty.
     static let variables = [

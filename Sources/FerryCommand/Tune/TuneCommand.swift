@@ -3,29 +3,7 @@ internal import FerryBase
 internal import Foundation
 
 struct TuneCommand: PolicyCommand {
-    static let syntax = Syntax(
-        "tune", summary: "Rehearse a migration with several chunk sizes and recommend one.",
-        discussion: """
-            Copies the store's rows into a folder next to the store and discards them, three times for each size, each \
-            time in its own process; the median counts. Shows rows per second, peak memory, the longest chunk, and the longest unit of work \
-            between two commits, indexes included, which is the most that a kill loses. The store is not changed, but is locked against writers.
-            Recommends the fastest size whose longest chunk stays within --chunk-time and whose peak memory stays within \
-            --memory-limit; of sizes within 5% of the fastest, the smallest. Ctrl-C ends it with what is measured.
-            """,
-        operands: [MigrationInput.store],
-        options: MigrationInput.options + [
-            .value("--sizes", "N,N,…", "Rows per chunk. Default: 500,2000,10000,50000."),
-            .value("--sample", "ROWS", "Rows of each entity to copy in each step. Default: all of them."),
-            .value("--runs", "N", "Measurements of each size. Default: 3."),
-            .value("--chunk-time", "TIME", "Maximum duration of a chunk. Default: 500ms."),
-            MigrateCommand.memoryLimit, ReportFile.option, ProgressForm.option,
-        ],
-        common: [
-            "--models", "--mappings", "--to", "--sizes", "--sample", "--chunk-time", "--memory-limit", "--report",
-            "--json",
-        ],
-        example:
-            "ferry tune App.sqlite --models App.xcdatamodeld --mappings Mappings --sample 200000 --report tune.html")
+    static let name = "tune"
 
     let arguments: Arguments
 
@@ -42,7 +20,7 @@ struct TuneCommand: PolicyCommand {
         var result = TuneResult(
             store: input.store.filePath, sample: try arguments.count("--sample", in: 1...Int64.max),
             chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit))
-        return try ReportFile(from: arguments).written(TuneResult.title, of: result.store) {
+        return try ReportFile.named(by: arguments).written(TuneResult.title, of: result.store) {
             var code = ExitCode.success
             let migrator = try input.migrator(policies)
             let plan = try migrator.plan(configuration)
@@ -97,8 +75,8 @@ struct TuneCommand: PolicyCommand {
         try warmUp(result.store)
         // The words hold the values of ferry.json; a process that read it would also write its report.
         let words =
-            ["\(ConfigFile.option.name)=\(ConfigFile.none)"]
-            + arguments.words(without: ["--json", "--sizes", "--runs", "--report", ConfigFile.option.name])
+            ["\("--config")=\(ConfigFile.none)"]
+            + arguments.words(without: ["--json", "--sizes", "--runs", "--report", "--config"])
         var measured: [[TuneResult.Run]] = sizes.map { _ in [] }
         let all = times * sizes.count
         // All sizes in turn, so that what changes meanwhile concerns each of them.
@@ -122,7 +100,7 @@ struct TuneCommand: PolicyCommand {
                     failure["message"].text ?? "A process ended without a report.",
                     remedy: Remedy(failure["remedy"].text ?? ""))
                 if console.isJSON { console.handOn(lines) } else { console.note(error) }
-                let report = FailureReport(error, title: TuneResult.title, store: result.store)
+                let report = FailureReport(error: error, store: result.store, title: TuneResult.title)
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
             let measurement = try JSONDecoder().decode(MeasuredSize.self, from: text)

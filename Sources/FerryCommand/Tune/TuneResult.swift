@@ -2,45 +2,20 @@ internal import Ferry
 internal import FerryBase
 
 /// The measurements of `tune` and its recommendation.
-package struct TuneResult: CommandReport {
+struct TuneResult: CommandReport {
     static let title = "Chunk sizes"
 
     /// The measurements of one chunk size, under the names that they have in the JSON.
-    package struct Run: Codable, JSONConvertible, Sendable {
+    struct Run: Codable, JSONConvertible, Sendable {
         var chunkRows: Int64
         var rowsPerSecond: Double?
         var peakResidentBytes: Int64?
         var longestChunkSeconds: Double
         /// The longest time between two commits, which a kill loses.
-        var worstLostSeconds: Double
-        var rows: Int64
+        var worstLostSeconds = 0.0
+        var rows: Int64 = 0
 
-        package init(
-            chunkRows: Int64, rowsPerSecond: Double?, peakResidentBytes: Int64?, longestChunkSeconds: Double,
-            worstLostSeconds: Double = 0, rows: Int64 = 0
-        ) {
-            (self.chunkRows, self.rowsPerSecond, self.rows) = (chunkRows, rowsPerSecond, rows)
-            (self.peakResidentBytes, self.longestChunkSeconds) = (peakResidentBytes, longestChunkSeconds)
-            self.worstLostSeconds = worstLostSeconds
-        }
-
-        init(of chunkRows: Int, _ report: RehearsalReport) {
-            self.init(
-                chunkRows: Int64(chunkRows), rowsPerSecond: report.rowsPerSecond,
-                peakResidentBytes: report.peakResidentBytes, longestChunkSeconds: report.longestChunk.inSeconds,
-                worstLostSeconds: report.longestUnit.inSeconds, rows: report.rows)
-        }
-
-        /// The run of the middle speed, with the middle of the longest chunks and the highest peak.
-        init(medianOf runs: [Run]) {
-            func middle(_ value: (Run) -> Double) -> Double { runs.map(value).sorted()[runs.count / 2] }
-            self = runs.sorted { $0.rowsPerSecond ?? 0 < $1.rowsPerSecond ?? 0 }[runs.count / 2]
-            longestChunkSeconds = middle(\.longestChunkSeconds)
-            worstLostSeconds = middle(\.worstLostSeconds)
-            peakResidentBytes = runs.compactMap(\.peakResidentBytes).max()
-        }
-
-        package var json: JSON {
+        var json: JSON {
             [
                 "chunkRows": chunkRows, "rowsPerSecond": rowsPerSecond, "peakResidentBytes": peakResidentBytes,
                 "longestChunkSeconds": longestChunkSeconds, "worstLostSeconds": worstLostSeconds, "rows": rows,
@@ -68,28 +43,21 @@ package struct TuneResult: CommandReport {
     /// The reason for having no runs, or not all.
     var note: String?
 
-    package init(
-        store: String, sample: Int64?, chunkSeconds: Double, memoryLimit: Int64, runs: [Run] = [], note: String? = nil
-    ) {
-        (self.store, self.sample, self.runs, self.note) = (store, sample, runs, note)
-        (self.chunkSeconds, self.memoryLimit) = (chunkSeconds, memoryLimit)
-    }
-
     /// The recommended rows in one chunk; nil if no size fits.
-    package var recommended: Int64? {
+    var recommended: Int64? {
         let fitting = runs.filter { $0.longestChunkSeconds <= chunkSeconds && $0.peakResidentBytes ?? 0 <= memoryLimit }
         guard let quickest = fitting.compactMap(\.rowsPerSecond).max() else { return nil }
         return fitting.filter { $0.rowsPerSecond ?? 0 >= quickest * Self.tolerance }.map(\.chunkRows).min()
     }
 
-    package var json: JSON {
+    var json: JSON {
         [
             "runs": runs, "recommended": recommended, "store": store, "sample": sample,
             "chunkSeconds": chunkSeconds, "memoryLimit": memoryLimit, "note": note,
         ]
     }
 
-    package var report: Report {
+    var report: Report {
         let rows = sample.map { "the first \($0.grouped) of each entity in each step" } ?? "all"
         let parts: [Report.Part] = [
             .space,
@@ -114,5 +82,23 @@ package struct TuneResult: CommandReport {
             return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
         }
         return "Recommended: --chunk-size \(recommended), within \(bounds)."
+    }
+}
+
+extension TuneResult.Run {
+    init(of chunkRows: Int, _ report: RehearsalReport) {
+        self.init(
+            chunkRows: Int64(chunkRows), rowsPerSecond: report.rowsPerSecond,
+            peakResidentBytes: report.peakResidentBytes, longestChunkSeconds: report.longestChunk.inSeconds,
+            worstLostSeconds: report.longestUnit.inSeconds, rows: report.rows)
+    }
+
+    /// The run of the middle speed, with the middle of the longest chunks and the highest peak.
+    init(medianOf runs: [TuneResult.Run]) {
+        func middle(_ value: (TuneResult.Run) -> Double) -> Double { runs.map(value).sorted()[runs.count / 2] }
+        self = runs.sorted { $0.rowsPerSecond ?? 0 < $1.rowsPerSecond ?? 0 }[runs.count / 2]
+        longestChunkSeconds = middle(\.longestChunkSeconds)
+        worstLostSeconds = middle(\.worstLostSeconds)
+        peakResidentBytes = runs.compactMap(\.peakResidentBytes).max()
     }
 }

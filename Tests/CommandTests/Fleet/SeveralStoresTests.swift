@@ -1,8 +1,9 @@
 import FerryBase
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 /// `ferry migrate A B C`, and `ferry report` over the reports of such runs.
 @Suite("Several stores")

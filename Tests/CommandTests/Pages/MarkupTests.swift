@@ -1,8 +1,9 @@
 import Ferry
 import FerryBase
-import FerryCommand
 import Foundation
 import Testing
+
+@testable import FerryCommand
 
 /// Names of entities, properties and files may have any characters.
 @Suite("Pages and hostile names")
@@ -65,16 +66,19 @@ struct MarkupTests {
     private enum Kind: CaseIterable { case plan, migration, failure, verification, tuning, fleet, error }
 
     private static func report(_ kind: Kind) throws -> any CommandReport {
-        let details = PlanDetails(lineages: try decoded(lineage), statements: try decoded(statements))
+        var details = ReportDetails(lineages: try decoded(lineage), statements: try decoded(statements))
+        if kind != .plan {
+            details = ReportDetails(
+                plan: try decoded(plan), lineages: try decoded(lineage), statements: try decoded(statements),
+                samples: RunSamples())
+        }
         switch kind {
-        case .plan: return PlanRendering(try decoded(plan), details: details)
+        case .plan: return PlanRendering(plan: try decoded(plan), details: details)
         case .migration:
             return MigrationRendering(
-                report: try decoded(migration), details: RunDetails(plan: try decoded(plan), planned: details))
+                run: try decoded(migration), details: details)
         case .failure:
-            let store = URL(fileURLWithPath: "/" + hostile.filter { $0 != "\u{0}" })
-            return MigrationFailure(
-                error: try decoded(error), store: store, details: RunDetails(plan: try decoded(plan), planned: details))
+            return FailureReport(error: try decoded(error), store: hostile, details: details)
         case .verification:
             return VerificationRendering(summary: try decoded(verification), store: hostile, source: hostile)
         case .tuning:
@@ -88,7 +92,7 @@ struct MarkupTests {
             sum.takeBroken(hostile)
             sum.takeUnreadable(hostile, try decoded(error))
             return sum
-        case .error: return FailureReport(try decoded(error), title: "Verification", store: hostile)
+        case .error: return FailureReport(error: try decoded(error), store: hostile, title: "Verification")
         }
     }
 
@@ -113,7 +117,7 @@ struct MarkupTests {
         samples.begin(.verify, step: .min, at: -.infinity, memoryBytes: .min)
         samples.sample(at: .greatestFiniteMagnitude, memoryBytes: nil)
         for samples in [RunSamples(), samples] {
-            let page = MigrationRendering(report: report, details: RunDetails(samples: samples)).report.page
+            let page = MigrationRendering(run: report, details: ReportDetails(samples: samples)).report.page
             #expect(page.hasSuffix("</html>\n") || page.hasSuffix("</html>\n\n"), "\(page.suffix(40))")
         }
     }

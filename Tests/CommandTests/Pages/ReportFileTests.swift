@@ -1,7 +1,8 @@
-import FerryCommand
 import Foundation
 import TestSupport
 import Testing
+
+@testable import FerryCommand
 
 /// `--report` of `plan`, `migrate`, `verify` and `tune`.
 @Suite("Report files")

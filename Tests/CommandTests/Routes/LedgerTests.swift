@@ -1,9 +1,10 @@
 internal import Ferry
-internal import FerryCommand
 internal import FerryEngine
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Reading is not carrying: each kind of property, by what the new version and its mapping do with it.
 @Suite("The ledger of losses")

@@ -1,9 +1,10 @@
 internal import FerryBase
-internal import FerryCommand
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport
 internal import Testing
+
+@testable internal import FerryCommand
 
 /// Models, mapping files and stores for a test of the program, in one folder.
 struct RouteFolder {
