@@ -42,17 +42,9 @@ public enum FerryCommand {
         guard let problem = console.outputProblem() else { return code }
         console.warn("Standard output could not be written and is incomplete: \(problem).")
         // The exit code of a command that changes files is about the files.
-        let changesFiles = writers.contains { name in
-            words.first == name || words.prefix(2).joined(separator: " ") == name
-        }
+        let changesFiles = Syntax.table.contains { $0.changesFiles && words.starts(with: $0.words) }
         return code == .success && !changesFiles ? .failed : code
     }
-
-    /// The commands whose result is files, not output.
-    private static let writers = [
-        "migrate", "repair", "snapshot create", "snapshot prune", "rollback", "generate", "demo", "config init",
-        "model export",
-    ]
 
     private static func runAlone(
         _ words: [String], on console: Console, policies: [String: PolicyFactory]

@@ -46,7 +46,6 @@ struct SchemaTests {
             ),
             ("report", ["report", "reports"], 0),
             ("status", ["status", "App.sqlite"], 0), ("history", ["status", "App.sqlite", "--history"], 0),
-            ("status", ["status", "App.sqlite", "--format", "json"], 0),
             ("status-several", ["status", "App.sqlite", "New.sqlite"], 0),
             ("verify", ["verify", "App.sqlite"] + models, 0),
             ("repair", ["repair", "App.sqlite", "--recover"], 0),

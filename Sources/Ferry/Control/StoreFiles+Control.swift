@@ -39,6 +39,7 @@ extension StoreFiles {
     /// - Returns: All orders that the migration then has.
     /// - Throws: ``FerryError`` `.noRun` when no migration is running, `.cannotControl` when the order has no effect on
     ///   the work at hand, `.usage` for a value out of range.
+    @discardableResult
     public func control(_ order: RunOrder) throws -> RunOrders {
         let path = store.filePath
         let files = FileLayer()

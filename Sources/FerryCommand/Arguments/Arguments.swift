@@ -48,6 +48,11 @@ struct Arguments {
             flags.insert("--help")
             return
         }
+        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
+            // The default has this old spelling, which goes before a key of `ferry.json`, too.
+            values["--accept-loss"] = []
+            return
+        }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             throw wrong(
                 "Unknown option \(typed).", NearNames.question(for: name, among: syntax.options.map(\.name)))
@@ -79,7 +84,6 @@ struct Arguments {
         wrong("\(word) is empty.", "A shell variable may be unset.")
     }
 
-    /// Takes from `ferry.json` the options that the command line does not have.
     private mutating func takeConfig() throws(FerryError) {
         let file = try ConfigFile.find(
             for: syntax, config: values["--config"]?.first, models: values["--models"] ?? [])
@@ -111,7 +115,7 @@ struct Arguments {
     }
 
     func has(_ flag: String) -> Bool {
-        precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
+        check(flag, .flag)
         return flags.contains(flag)
     }
 
@@ -120,27 +124,23 @@ struct Arguments {
         !fromConfig.contains(name) && (flags.contains(name) || values[name] != nil)
     }
 
-    /// The value of an option, or nil if the option is absent.
     func value(_ name: String) -> String? {
-        precondition(syntax.options.contains { $0.name == name && $0.kind == .value }, "\(name) takes no value here")
+        check(name, .value)
         return values[name]?.first
     }
 
-    /// The values of an option that may be repeated, in their order.
     func values(_ name: String) -> [String] {
-        precondition(
-            syntax.options.contains { $0.name == name && $0.kind == .repeated }, "\(name) is not repeated here")
+        check(name, .repeated)
         return values[name] ?? []
+    }
+
+    private func check(_ name: String, _ kind: Syntax.Option.Kind) {
+        precondition(syntax.options.contains { $0.name == name && $0.kind == kind }, "\(name) is not a \(kind) here")
     }
 
     /// The options, but for `names`, and the operands as words of a command line.
     func words(without names: Set<String>) -> [String] {
-        var words: [String] = []
-        for option in syntax.options where !names.contains(option.name) {
-            if flags.contains(option.name) { words.append(option.name) }
-            for value in values[option.name] ?? [] { words += ["\(option.name)=\(value)"] }
-        }
-        return words + ["--"] + operands
+        words(of: syntax.options.filter { !names.contains($0.name) }) { ["\($0)=\($1)"] } + ["--"] + operands
     }
 
     /// The whole command line with other values of one option, to be pasted into a shell; those of an option that may
@@ -149,8 +149,8 @@ struct Arguments {
     /// A pasted command reads `ferry.json` again, but for the option that it gives.
     func commandLine(with name: String, _ added: [String]) -> String {
         let shown = syntax.options.filter { $0.name == name ? $0.kind == .repeated : isTyped($0.name) }
-        let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + quoted(shown)
-        return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
+        let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + words(of: shown, quoted)
+        return (words + added.flatMap { quoted(name, $0) }).joined(separator: " ")
     }
 
     /// `ferry repair` for a store, with the options of this command line that it has, to be pasted into a shell.
@@ -161,17 +161,18 @@ struct Arguments {
             isTyped($0.name) && !["--output", "--json", "--progress"].contains($0.name)
                 && (migrates || ["--models", "--config", "--snapshot-dir"].contains($0.name))
         }
-        return (["ferry", RepairCommand.name, ShellWord.quoted(store)] + quoted(shared)).joined(separator: " ")
+        return (["ferry", RepairCommand.name, ShellWord.quoted(store)] + words(of: shared, quoted))
+            .joined(separator: " ")
     }
 
-    private func quoted(_ options: [Syntax.Option]) -> [String] {
+    private func quoted(_ name: String, _ value: String) -> [String] { [name, ShellWord.quoted(value)] }
+
+    private func words(of options: [Syntax.Option], _ words: (String, String) -> [String]) -> [String] {
         options.flatMap { option in
-            flags.contains(option.name)
-                ? [option.name] : (values[option.name] ?? []).flatMap { [option.name, ShellWord.quoted($0)] }
+            flags.contains(option.name) ? [option.name] : (values[option.name] ?? []).flatMap { words(option.name, $0) }
         }
     }
 
-    /// The value of an option that must be one of a few words.
     func choice<Choice: RawRepresentable>(
         _ name: String, among choices: [Choice]
     ) throws(FerryError) -> Choice? where Choice.RawValue == String {
@@ -183,7 +184,6 @@ struct Arguments {
         }
     }
 
-    /// The value of an option that must be a whole number.
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
         // The message leaves out a bound that no user reaches.
         let bounds =
@@ -191,13 +191,6 @@ struct Arguments {
             ? "from \(range.lowerBound) to \(range.upperBound)" : "of at least \(range.lowerBound)"
         return try value(name, "a whole number \(bounds)") { text in
             Quantity.count(text).flatMap { range.contains($0) ? $0 : nil }
-        }
-    }
-
-    /// The value of an option that must be a size.
-    func bytes(_ name: String, _ wanted: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int? {
-        try value(name, wanted) { text in
-            Quantity.bytes(text).flatMap { range.contains($0) ? Int(exactly: $0) : nil }
         }
     }
 
@@ -217,7 +210,6 @@ struct Arguments {
         return value
     }
 
-    /// The usage error of this command.
     func wrong(_ message: String, _ remedy: String? = nil) -> FerryError {
         FerryError(.usage, message, remedy: remedy ?? "See: ferry \(syntax.name) --help")
     }

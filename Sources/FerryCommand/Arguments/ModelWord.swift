@@ -12,7 +12,6 @@ enum ModelWord {
         return path.isEmpty ? (nil, word) : (String(word[..<sign]), path)
     }
 
-    /// The word with another path.
     static func word<Failure: Error>(
         _ word: String, _ change: (String) throws(Failure) -> String
     ) throws(Failure) -> String {
@@ -32,9 +31,7 @@ enum ModelWord {
         ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(FileLayer.parts(of: path).extension)
     }
 
-    static func sources(_ words: [String]) throws(FerryError) -> [ModelSource] {
-        try words.map(source)
-    }
+    static func sources(_ words: [String]) throws(FerryError) -> [ModelSource] { try words.map(source) }
 }
 
 extension Arguments {

@@ -8,25 +8,17 @@ enum Quantity {
         return Int64(text.filter { $0 != "_" })
     }
 
-    /// A size: bytes, or a number with `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`.
-    static func bytes(_ text: String) -> Int64? {
-        scaled(
-            text,
-            by: [
-                "": 1, "B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "KiB": 1 << 10, "MiB": 1 << 20,
-                "GiB": 1 << 30,
-            ])
-    }
+    private static let sizes: [String: Int64] = [
+        "": 1, "B": 1, "kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "KiB": 1 << 10, "MiB": 1 << 20,
+        "GiB": 1 << 30,
+    ]
+    private static let times: [String: Int64] = [
+        "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000,
+        "d": 86_400_000_000_000,
+    ]
 
-    /// A duration in nanoseconds: a number with `ms`, `s`, `m` (or `min`), `h` or `d`.
-    static func nanoseconds(_ text: String) -> Int64? {
-        scaled(
-            text,
-            by: [
-                "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "min": 60_000_000_000, "h": 3_600_000_000_000,
-                "d": 86_400_000_000_000,
-            ])
-    }
+    static func bytes(_ text: String) -> Int64? { scaled(text, by: sizes) }
+    static func nanoseconds(_ text: String) -> Int64? { scaled(text, by: times) }
 
     private static func scaled(_ text: String, by units: [String: Int64]) -> Int64? {
         let digits = text.prefix { $0.isNumber || $0 == "_" || $0 == "." }
@@ -51,9 +43,8 @@ enum Quantity {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
     }
 
-    /// A phase's rate, in rows if the phase counts rows; nil for less than 0.1 s, which is too short to measure.
+    /// A phase's rate, in rows if the phase counts rows; nil if it says nothing about the speed.
     static func rateText(rowsPerSecond: Double?, bytesPerSecond: Double?, seconds: Double) -> String? {
-        // A shorter time, or less than a row a second, says nothing about the speed.
         guard seconds >= 1, (rowsPerSecond ?? bytesPerSecond ?? 0) >= 1 else { return nil }
         if let rowsPerSecond { return "\(whole(rowsPerSecond).counting("row"))/s" }
         return bytesPerSecond.map { "\(sizeText(whole($0)))/s" }

@@ -5,9 +5,10 @@ internal import FerrySnapshot
 struct Syntax: Sendable {
     /// The words after `ferry`, for example `snapshot create`.
     var name: String
-    /// The title of the commands that belong together.
+    var words: [String] { name.split(separator: " ").map(String.init) }
     var group = ""
-    /// One line for the list of commands.
+    /// Whether the command's result is files, not output.
+    var changesFiles = false
     var summary = ""
     /// A few lines of help: the effects of the command, and its conditions.
     var discussion = ""
@@ -66,10 +67,8 @@ struct Syntax: Sendable {
         var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
     }
 
-    /// The options of the short help; empty if `--help` lists all options.
     var commonOptions: [Option] { options.filter(\.isCommon) }
 
-    /// All options by the title of their group.
     var groupedOptions: [(title: String, options: [Option])] {
         Dictionary(grouping: options, by: \.group).inOrder { Self.place($0.key) < Self.place($1.key) }
             .map { ($0.key, $0.value) }
@@ -103,7 +102,8 @@ extension Syntax {
             switch sign {
             case "//": break
             case "#": titles.append(rest)
-            case "##": commands.append(Syntax(name: rest, group: titles.last ?? ""))
+            case "##", "##!":
+                commands.append(Syntax(name: rest, group: titles.last ?? "", changesFiles: sign == "##!"))
             case ">": commands[last].operands.append(Operand(Entry(rest)))
             case "-" where commands.isEmpty: shared.append(Option(Entry(rest), titles.last ?? "", []))
             case "-", "*":
@@ -130,7 +130,6 @@ extension Syntax {
         return syntax
     }
 
-    /// A line of an operand or an option.
     fileprivate struct Entry {
         let words: [String]
         let choices: [String]

@@ -24,7 +24,6 @@ extension PolicyCommand {
     func run(on console: Console) throws -> ExitCode { try run(on: console, policies: [:]) }
 }
 
-/// A command and the words that follow its name.
 struct CommandCall {
     private let command: any Command.Type
     private let words: [String]
@@ -53,8 +52,7 @@ struct CommandCall {
                 .usage, second.isEmpty ? "\(name) needs a subcommand." : "Unknown command \(name) \(second).",
                 remedy: "There are: \(known).")
         }
-        let firsts =
-            commands.map { String($0.name.prefix { $0 != " " }) } + spellings.keys.sorted() + ["--version"]
+        let firsts = commands.map { $0.syntax.words[0] } + spellings.keys.sorted() + ["--version"]
         let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",

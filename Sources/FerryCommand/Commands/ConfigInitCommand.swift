@@ -16,11 +16,7 @@ struct ConfigInitCommand: Command {
         let output = arguments.value("--output") ?? ConfigFile.fileName
         var (models, mappings) = (arguments.values("--models"), arguments.values("--mappings"))
         try WritePlace().check(output)
-        guard try !files.exists(output) else {
-            throw FerryError(
-                .outputExists, "\(output) already exists.",
-                remedy: "Edit that file, or name another with --output.")
-        }
+        try files.checkIsFree(output)
         if models.isEmpty {
             // The files of the first suffix that is found: a bundle holds the versions that may lie beside the bundle.
             let here = try files.list(".").map(\.name).sorted()
@@ -32,8 +28,8 @@ struct ConfigInitCommand: Command {
                 .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
         }
         let folder = FileLayer.parent(of: output)
-        for path in models.map({ ModelWord.split($0).path }) + mappings where try !files.exists(path) {
-            throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
+        for path in models.map({ ModelWord.split($0).path }) + mappings {
+            try files.checkExists(path, as: "file or folder")
         }
         if mappings.isEmpty {
             let catalog = try ModelCatalog(models: ModelWord.sources(models))

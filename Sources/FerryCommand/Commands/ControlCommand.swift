@@ -57,27 +57,24 @@ struct ControlCommand: Command {
         }
     }
 
-    /// A share of the time such as `50%`.
     private static func share(_ text: String) -> Double? {
         guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...95).contains(number) else { return nil }
         return number / 100
     }
 
     private func text(_ order: RunOrder) -> String {
-        let after = "after the current unit of work"
         switch order {
         case .pause:
-            return
-                "The migration pauses \(after). To continue: ferry control \(ShellWord.quoted(store.filePath)) resume"
-        case .resume: return "The migration continues."
-        case .throttle(let share) where share == 0: return "The migration runs at full speed again."
+            "The migration pauses after the current unit of work. To continue: "
+                + "ferry control \(ShellWord.quoted(store.filePath)) resume"
+        case .resume: "The migration continues."
+        case .throttle(let share) where share == 0: "The migration runs at full speed again."
         case .throttle(let share):
-            let percent = Quantity.decimal(share * 100, places: 0)
-            return "The migration rests \(percent) % of the time, from the next unit of work on."
-        case .chunkRows(let rows?): return "The next chunks have \(Int64(rows).counting("row"))."
-        case .chunkRows(nil): return "The next chunks have the size that the migration's own options set."
-        case .stop: return "The migration stops \(after). The same migrate command continues it."
-        @unknown default: return "The order was given."
+            "The migration rests \(Quantity.decimal(share * 100, places: 0)) % of the time, from the next unit of work on."
+        case .chunkRows(let rows?): "The next chunks have \(Int64(rows).counting("row"))."
+        case .chunkRows(nil): "The next chunks have the size that the migration's own options set."
+        case .stop: "The migration stops after the current unit of work. The same migrate command continues it."
+        @unknown default: "The order was given."
         }
     }
 }

@@ -19,7 +19,6 @@ struct HelpCommand: Command {
 }
 
 extension Syntax {
-    /// The syntax as JSON, for programs that wrap this one.
     fileprivate var json: JSON {
         [
             "name": name, "group": group, "summary": summary,
@@ -87,8 +86,9 @@ enum HelpText {
     /// The commands of the main job on one screen; those of the setup are in the last line but one.
     static func overview(width: Int = .max) -> [String] {
         let setup = FerryCommand.setup
-        let rows = CommandFamily.all.filter { !setup.contains($0.commands[0].name) }.map { family in
-            (family.name, family.summary + (families[family.name].map { ": \($0)." } ?? ""))
+        let rows = Syntax.table.filter { !setup.contains($0.name) }.groups { $0.words[0] }.map { word, commands in
+            guard let about = families[word] else { return (word, commands[0].summary) }
+            return (word, "\(commands.map { $0.words[1] }.joined(separator: ", ")): \(about).")
         }
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
             + ["Usage: ferry <command> [options]; help for a command: ferry <command> --help", ""]

@@ -40,17 +40,25 @@ struct InspectRendering {
     let path: String
     let contents: StoreContents
     let size: StoreSize
-    /// Whether the command line names models.
     let hasModels: Bool
 
-    private var deadColumns: [String] { contents.deadColumns.map(\.name) }
+    private var inspection: StoreInspection? { contents.inspection }
+    private var leftovers: (tables: [String], columns: [String]) {
+        (inspection?.objects.leftoverTables ?? [], inspection?.deadColumns.map(\.name) ?? [])
+    }
 
     var json: JSON {
-        let (metadata, objects) = (contents.metadata, contents.objects)
+        let (metadata, objects) = (contents.metadata, inspection?.objects)
         let version: JSON = [
             "store": path, "uuid": metadata.uuid, "version": contents.versions.first, "model": contents.model,
         ]
-        return version + (contents.nearest.map { ["nearest": json($0)] } ?? [:]) + [
+        let nearest = contents.nearest.map { nearest -> JSON in
+            let reasons = JSON.list(nearest.reasons) {
+                ["entity": $0.entity, "property": $0.property, "reason": $0.text]
+            }
+            return ["version": nearest.version, "differs": nearest.differs, "reasons": reasons]
+        }
+        return version + (nearest.map { ["nearest": $0] } ?? [:]) + [
             "frameworkVersion": metadata.frameworkVersion, "bytes": size.bytes, "walBytes": size.logBytes,
             "externalFiles": size.externalFiles,
             "entities": JSON.list(contents.entities) {
@@ -59,7 +67,7 @@ struct InspectRendering {
                     "estimated": $0.isEstimated, "bytes": $0.bytes,
                 ]
             },
-            "features": contents.features, "unknownTables": objects?.unknownObjects ?? [],
+            "features": inspection?.features ?? [], "unknownTables": objects?.unknownObjects ?? [],
             "problems": JSON.list(contents.problems) {
                 [
                     "kind": $0.kind, "entity": $0.entity, "property": $0.property, "rows": $0.rows,
@@ -68,21 +76,14 @@ struct InspectRendering {
             },
             "modelCached": contents.isModelCached, "look": contents.isFull ? "full" : "quick",
             "versionIdentifiers": metadata.versionIdentifiers,
-            "joinTables": JSON.list(contents.joinTables) {
+            "joinTables": JSON.list(inspection?.joinTables ?? []) {
                 ["table": $0.table, "rows": $0.rows, "estimated": $0.isEstimated, "bytes": contents.bytes(of: $0)]
             },
             "sideFiles": JSON.list(size.sideFiles) { ["path": $0.path, "bytes": $0.bytes] },
             "externalBytes": size.externalBytes, "historyTables": objects?.historyTables ?? [],
             "cloudKitTables": objects?.cloudKitTables ?? [],
-            "leftovers": ["tables": objects?.leftoverTables ?? [], "columns": deadColumns] as JSON,
+            "leftovers": ["tables": leftovers.tables, "columns": leftovers.columns] as JSON,
         ]
-    }
-
-    private func json(_ nearest: StoreContents.Nearest) -> JSON {
-        let reasons = JSON.list(nearest.reasons) {
-            ["entity": $0.entity, "property": $0.property, "reason": $0.text]
-        }
-        return ["version": nearest.version, "differs": nearest.differs, "reasons": reasons]
     }
 
     private static let features = [
@@ -96,19 +97,30 @@ struct InspectRendering {
 
     func text(width: Int) -> [String] {
         var lines = ["Store      \(path)", "UUID       \(contents.metadata.uuid)", "Version    \(version)"]
-        if let nearest = contents.nearest { lines += text(nearest) }
+        if let nearest = contents.nearest {
+            lines.append("Nearest    \(nearest.version), which differs in \(nearest.differs.joined(separator: ", "))")
+            lines += nearest.reasons.map { "           \(placeName($0.entity, $0.property)): \($0.text)" }
+        }
         if let framework = contents.metadata.frameworkVersion { lines.append("Framework  \(framework)") }
         lines.append("Size       \(files)")
         let lists = [
-            ("Features   ", contents.features.map { Self.features[$0] ?? $0 }),
-            ("History    ", contents.objects?.historyTables ?? []),
-            ("CloudKit   ", contents.objects?.cloudKitTables ?? []),
-            ("Unknown    ", contents.objects?.unknownObjects ?? []),
-            ("Leftovers  ", (contents.objects?.leftoverTables ?? []) + deadColumns),
+            ("Features   ", inspection?.features.map { Self.features[$0] ?? $0 }),
+            ("History    ", inspection?.objects.historyTables),
+            ("CloudKit   ", inspection?.objects.cloudKitTables),
+            ("Unknown    ", inspection?.objects.unknownObjects),
+            ("Leftovers  ", leftovers.tables + leftovers.columns),
         ]
-        for (label, names) in lists where !names.isEmpty { lines.append(label + names.joined(separator: ", ")) }
+        for case (let label, let names?) in lists where !names.isEmpty {
+            lines.append(label + names.joined(separator: ", "))
+        }
         lines += [""] + tables(width: width)
-        if !contents.problems.isEmpty { lines += ["", "Problems"] + contents.problems.map { "  " + text($0) } }
+        if !contents.problems.isEmpty {
+            lines += ["", "Problems"]
+            lines += contents.problems.map { problem in
+                let rows = "\((problem.rows ?? 0).grouped) in \(placeName(problem.entity, problem.property))"
+                return "  \(problem.kind): \(problem.message ?? rows)"
+            }
+        }
         if !contents.isFull {
             lines += [
                 "", "Sampled only: rows are estimated, and damage was not looked for. Use --full to read all of it.",
@@ -124,26 +136,12 @@ struct InspectRendering {
         let entities = contents.entities.map {
             [$0.name, "\($0.number)", $0.table ?? "?"] + numbers($0.rows, $0.isEstimated, $0.bytes)
         }
-        let joins = contents.joinTables.map {
+        let joins = (inspection?.joinTables ?? []).map {
             ["", "", $0.table] + numbers($0.rows, $0.isEstimated, contents.bytes(of: $0))
         }
         return TextTable(
             [.text("Entity"), .number("Number"), .text("Table"), .number("Rows"), .number("Bytes")], entities + joins
         ).lines(width: width)
-    }
-
-    private func text(_ nearest: StoreContents.Nearest) -> [String] {
-        ["Nearest    \(nearest.version), which differs in \(nearest.differs.joined(separator: ", "))"]
-            + nearest.reasons.map { reason in
-                "           " + [reason.entity, reason.property].compactMap { $0 }.joined(separator: ".")
-                    + ": \(reason.text)"
-            }
-    }
-
-    private func text(_ problem: StoreContents.Problem) -> String {
-        let place = [problem.entity, problem.property].compactMap { $0 }.joined(separator: ".")
-        if let message = problem.message { return "\(problem.kind): \(message)" }
-        return "\(problem.kind): \((problem.rows ?? 0).grouped) in \(place)"
     }
 
     private var version: String {
@@ -180,26 +178,18 @@ struct StoreContents {
         var message: String?
     }
 
-    struct Nearest {
-        var version: String
-        var differs: [String]
-        var reasons: [StructuralReasons.Reason]
-    }
-
     let metadata: StoreMetadata
     /// Whether every row and page is read; else rows are estimated.
     let isFull: Bool
     /// The names of all versions with the store's hashes, the last version first.
-    private(set) var versions: [String] = []
+    let versions: [String]
     /// The path of the model; nil if the model comes from the store's cache, or is unknown.
-    private(set) var model: String?
+    let model: String?
     private(set) var isModelCached = false
-    private(set) var nearest: Nearest?
+    private(set) var nearest: (version: String, differs: [String], reasons: [StructuralReasons.Reason])?
+    /// Nil without a model that fits the store's tables.
+    private(set) var inspection: StoreInspection?
     private(set) var entities: [StoredEntity] = []
-    private(set) var joinTables: [StoreInspection.JoinRows] = []
-    private(set) var features: [String] = []
-    private(set) var objects: StoreObjects?
-    private(set) var deadColumns: [Leftover] = []
     private(set) var problems: [Problem] = []
     /// Nil if the pages are not measured.
     private var sizes: TableSizes?
@@ -216,46 +206,33 @@ struct StoreContents {
         model = matching.first?.path
         do {
             let cached = try cachedModel(connection)
-            if matching.isEmpty { try findNearest(in: catalog, own: cached, connection) }
             isModelCached = cached != nil
-            if let known = matching.first?.model ?? cached {
-                try inspect(connection, as: known)
-            } else {
-                try count(connection)
+            if matching.isEmpty, let near = catalog.nearest(to: metadata.hashes) {
+                let found = try StructuralReasons(
+                    of: near.differs, comparedWith: near.version.model, own: cached, on: connection)
+                nearest = (catalog.displayName(of: near.version), near.differs, found.reasons)
             }
+            if let known = matching.first?.model ?? cached { try inspect(connection, as: known) }
+            entities =
+                try inspection?.entities ?? StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated)
             if isFull { try measure(connection) }
         } catch let error as DatabaseError where error.isCorrupt {
-            problems.append(
-                Problem(
-                    kind: "corruptDatabase",
-                    message:
-                        "SQLite cannot read part of the file: \(error.message). PRAGMA integrity_check shows more."
-                ))
+            let message = "SQLite cannot read part of the file: \(error.message). PRAGMA integrity_check shows more."
+            problems.append(Problem(kind: "corruptDatabase", message: message))
         }
     }
 
     /// The model in the store's cache, if its hashes are the store's.
     private mutating func cachedModel(_ connection: Connection) throws -> ManagedObjectModel? {
+        var message = "The model cached in the store is not the one it was written with."
         do {
             guard let model = try ModelCache.model(in: connection) else { return nil }
             if VersionHash.hashes(of: model) == metadata.hashes { return model }
-            problems.append(
-                Problem(
-                    kind: "modelCache", message: "The model cached in the store is not the one it was written with."))
         } catch let error as FerryError {
-            problems.append(Problem(kind: "modelCache", message: error.message))
+            message = error.message
         }
+        problems.append(Problem(kind: "modelCache", message: message))
         return nil
-    }
-
-    private mutating func findNearest(
-        in catalog: ModelCatalog, own: ManagedObjectModel?, _ connection: Connection
-    ) throws {
-        guard let near = catalog.nearest(to: metadata.hashes) else { return }
-        let reasons = try StructuralReasons(
-            of: near.differs, comparedWith: near.version.model, own: own, on: connection)
-        nearest = Nearest(
-            version: catalog.displayName(of: near.version), differs: near.differs, reasons: reasons.reasons)
     }
 
     private mutating func inspect(_ connection: Connection, as model: ManagedObjectModel) throws {
@@ -263,17 +240,10 @@ struct StoreContents {
         do {
             layout = try StoreLayout.actual(for: model, on: connection)
         } catch let error as FerryError where error.code == .damagedSource {
-            problems.append(
-                Problem(
-                    kind: "layout", entity: error.place.entity, property: error.place.property, message: error.message))
-            return try count(connection)
+            let (entity, property) = (error.place.entity, error.place.property)
+            return problems.append(Problem(kind: "layout", entity: entity, property: property, message: error.message))
         }
-        let inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
-        entities = inspection.entities
-        joinTables = inspection.joinTables
-        features = inspection.features
-        objects = inspection.objects
-        deadColumns = inspection.deadColumns
+        inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
         guard isFull else { return }
         let damage =
             try StoreDamage.scan(layout, on: connection)
@@ -281,10 +251,6 @@ struct StoreContents {
         problems += damage.map {
             Problem(kind: $0.kind.rawValue, entity: $0.entity, property: $0.property, rows: $0.rows)
         }
-    }
-
-    private mutating func count(_ connection: Connection) throws {
-        entities = try StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated)
     }
 
     private mutating func measure(_ connection: Connection) throws {
@@ -299,7 +265,6 @@ struct StoreContents {
     func bytes(of join: StoreInspection.JoinRows) -> Int64? { sizes?.bytes(of: join.table) }
 }
 
-/// The sizes of a store's files, in bytes.
 struct StoreSize {
     let bytes: Int64
     let logBytes: Int64
@@ -309,17 +274,54 @@ struct StoreSize {
     let externalBytes: Int64
 
     init(_ store: String) throws {
-        let files = FileLayer()
-        let names = StoreFileNames(store)
+        let (files, names) = (FileLayer(), StoreFileNames(store))
         bytes = try files.attributes(store).size
-        var sideFiles: [(path: String, bytes: Int64)] = []
-        for path in [names.log, names.index, names.journal] {
-            if let attributes = try files.attributesIfPresent(path) {
-                sideFiles.append((path, attributes.size))
-            }
+        sideFiles = try [names.log, names.index, names.journal].compactMap { path in
+            try files.attributesIfPresent(path).map { (path, $0.size) }
         }
-        self.sideFiles = sideFiles
         logBytes = sideFiles.first { $0.path == names.log }?.bytes ?? 0
         (externalFiles, externalBytes) = try ExternalData.size(ofStore: store, files: files)
+    }
+}
+
+struct HashesRendering {
+    let catalog: ModelCatalog
+
+    var json: JSON { ["versions": JSON.list(catalog.versions) { json($0, named: catalog.displayName(of: $0)) }] }
+
+    func text(width: Int) -> [String] {
+        catalog.versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) }
+    }
+
+    private func json(_ version: ModelVersion, named name: String) -> JSON {
+        let hashes = version.hashes.inOrder { codeUnitOrder($0.key, $1.key) }
+            .map { ($0.key, JSON.string(VersionHash.base64($0.value))) }
+        return [
+            "name": name, "bundle": version.bundle, "path": version.path, "current": version.isCurrent,
+            "entities": JSON.object(hashes), "digest": VersionHash.digest(version.hashes),
+            "checksum": VersionHash.checksum(version.hashes), "differsFromModel": differing(version),
+        ]
+    }
+
+    private func text(_ version: ModelVersion, named name: String, width: Int) -> [String] {
+        let differing = Set(differing(version))
+        let entities = Set(version.model.entities.keys).union(version.hashes.keys).inOrder(by: codeUnitOrder)
+        let rows = entities.map { entity in
+            let mark = differing.contains(entity) ? "differs from the compiled model" : ""
+            return [entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark]
+        }
+        let table = TextTable([.text("Entity"), .text("Version hash"), .text("")], rows)
+        return ["\(name)\(version.isCurrent ? " (current)" : "")  \(version.path)"] + table.lines(width: width)
+            + [
+                "  digest    \(VersionHash.digest(version.hashes))",
+                "  checksum  \(VersionHash.checksum(version.hashes))", "",
+            ]
+    }
+
+    /// The entities whose hash in `VersionInfo.plist` differs from the hash computed from the model.
+    private func differing(_ version: ModelVersion) -> [String] {
+        let computed = VersionHash.hashes(of: version.model)
+        return Set(computed.keys).union(version.hashes.keys)
+            .filter { computed[$0] != version.hashes[$0] }.inOrder(by: codeUnitOrder)
     }
 }

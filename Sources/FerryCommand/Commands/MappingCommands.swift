@@ -25,7 +25,6 @@ struct MappingCheckCommand: PolicyCommand {
 
     let arguments: Arguments
 
-    /// The findings about one file.
     private struct Checked {
         var path: String
         var mapping: MappingModel?
@@ -120,7 +119,7 @@ struct MappingCheckCommand: PolicyCommand {
     }
 
     private func place(of problem: FerryError) -> String? {
-        let property = [problem.place.entity, problem.place.property].compactMap { $0 }.joined(separator: ".")
+        let property = placeName(problem.place.entity, problem.place.property)
         let parts = [problem.place.entityMapping, property.isEmpty ? nil : property].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: ": ")
     }
@@ -129,20 +128,27 @@ struct MappingCheckCommand: PolicyCommand {
 /// A mapping model in the form of Ferry's mapping file.
 struct MappingRendering {
     var model: MappingModel
-    /// Properties without a rule, each with a text that is not an expression: the file is refused with its line and path.
-    var marks: [Mark] = []
+    /// What the author must fill in.
+    var places: [Place] = []
     /// The mapping model whose entity mappings the file replaces, as the file names it.
     var extends: String?
     /// Notes for readers of the file, by entity mapping.
     var notes: [String: [String]] = [:]
 
-    struct Mark {
-        var entity: String
-        var property: String
-        var isRelationship: Bool
+    struct Place {
+        var entityMapping: String
+        var entity: String?
+        /// Nil for the source or the destination entity.
+        var property: String?
+        var isRelationship = false
+        /// Whether a text that is not an expression stands for the property's rule: the file is then refused with its line.
+        var isMark = true
         var text: String
-        /// The entity mapping of the property; nil for all entity mappings of the entity.
-        var entityMapping: String?
+
+        var json: JSON {
+            ["entityMapping": entityMapping, "entity": entity, "property": property, "reason": text]
+        }
+        var note: String { "open: \(placeName(entity ?? entityMapping, property)): \(text)" }
     }
 
     var json: JSON {
@@ -225,10 +231,8 @@ struct MappingRendering {
         return members.inOrder { $0.0 < $1.0 }
     }
 
-    private func marks(of mapping: EntityMapping, isRelationship: Bool) -> [Mark] {
-        marks.filter {
-            $0.entity == mapping.destination && $0.isRelationship == isRelationship
-                && ($0.entityMapping == nil || $0.entityMapping == mapping.name)
-        }
+    private func marks(of mapping: EntityMapping, isRelationship: Bool) -> [(property: String, text: String)] {
+        places.filter { $0.isMark && $0.entityMapping == mapping.name && $0.isRelationship == isRelationship }
+            .map { ($0.property ?? "", "? \($0.text)") }
     }
 }

@@ -18,8 +18,7 @@ struct MappingInitCommand: Command {
             if let ferry = arguments.value("--swift") {
                 try files.writePackage(ferry: ferry, on: console)
             } else {
-                let file = files.file()
-                try show(file.rendering, file.open, file.notes, on: console)
+                try show(files.file(), files.notes, on: console)
             }
             return .success
         }
@@ -29,25 +28,12 @@ struct MappingInitCommand: Command {
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }
-        rendering.marks = skeleton.open.compactMap { place in
-            place.property.map {
-                .init(
-                    entity: place.entity, property: $0, isRelationship: place.isRelationship, text: "? \(place.text)",
-                    entityMapping: place.entityMapping)
-            }
+        rendering.places = skeleton.open.map {
+            .init(
+                entityMapping: $0.entityMapping, entity: $0.entity, property: $0.property,
+                isRelationship: $0.isRelationship, isMark: $0.property != nil, text: $0.text)
         }
-        let open: [JSON] = skeleton.open.map {
-            [
-                "entityMapping": $0.entityMapping, "entity": $0.entity, "property": $0.property,
-                "reason": $0.text,
-            ]
-        }
-        let notes =
-            skeleton.notes.map(\.sentence)
-            + skeleton.open.map { place in
-                "open: \([place.entity, place.property].compactMap { $0 }.joined(separator: ".")): \(place.text)"
-            }
-        try show(rendering, open, notes, on: console)
+        try show(rendering, skeleton.notes.map(\.sentence), on: console)
         return .success
     }
 
@@ -101,28 +87,19 @@ struct MappingInitCommand: Command {
         if !isExtending, !models.isEmpty { throw arguments.wrong("--models has no effect without --extends.") }
     }
 
-    private func show(
-        _ rendering: MappingRendering, _ open: [JSON], _ notes: [String], on console: Console
-    ) throws(FerryError) {
-        let report: JSON = ["mapping": rendering.json, "open": open]
+    private func show(_ rendering: MappingRendering, _ notes: [String], on console: Console) throws(FerryError) {
+        let report: JSON = ["mapping": rendering.json, "open": rendering.places.map(\.json)]
         if let output {
             let files = FileLayer()
             try files.checkIsFree(output, for: "file")
             try files.replace(output, with: Array((rendering.json.pretty + "\n").utf8))
-            let places = "\(open.count) \(open.count == 1 ? "place is" : "places are") open"
-            console.result(report, text: ["\(output): \(places)."])
+            let count = rendering.places.count
+            console.result(report, text: ["\(output): \(count) \(count == 1 ? "place is" : "places are") open."])
         } else {
             console.result(report, verbatim: rendering.json.pretty)
         }
-        if !console.isJSON { for note in notes { console.note("ferry: \(note)") } }
-    }
-}
-
-extension FileLayer {
-    fileprivate func checkIsFree(_ path: String, for what: String) throws(FerryError) {
-        guard try exists(path) else { return }
-        throw FerryError(
-            .outputExists, "\(path) already exists.", remedy: "Choose another \(what), or move that one away.")
+        if console.isJSON { return }
+        for note in notes + rendering.places.map(\.note) { console.note("ferry: \(note)") }
     }
 }
 
@@ -150,34 +127,32 @@ struct StandInFiles {
         }
     }
 
+    var notes: [String] { standIn.notes }
+
     /// A mapping file with the entity mappings that need migration policies.
-    func file() -> (rendering: MappingRendering, open: [JSON], notes: [String]) {
+    func file() -> MappingRendering {
         var model = mapping
         (model.entityMappings, model.partitions) = (standIn.parts.compactMap(\.replacement), nil)
         var rendering = MappingRendering(model: model)
         rendering.extends = Self.relativePath(of: path, from: output)
-        var places: [(entityMapping: String, property: String, text: String)] = []
         for part in standIn.parts {
-            guard let replacement = part.replacement else { continue }
-            rendering.notes[replacement.name] = part.properties.map { "\($0.name): \($0.type)" }
-            let open = part.properties.filter(\.isOpen)
-            rendering.marks += open.map {
-                MappingRendering.Mark(
-                    entity: replacement.destination ?? "", property: $0.name,
-                    isRelationship: $0.destinationEntity != nil, text: $0.openText, entityMapping: replacement.name)
+            guard let made = part.replacement else { continue }
+            rendering.notes[made.name] = part.properties.map { "\($0.name): \($0.type)" }
+            func place(_ property: String, _ text: String) -> MappingRendering.Place {
+                // A question mark is in front of each.
+                .init(entityMapping: made.name, property: property, isMark: false, text: String(text.dropFirst(2)))
             }
-            if let source = replacement.source, part.isUnfilled { places.append((replacement.name, "source", source)) }
-            places += open.map { (replacement.name, $0.name, $0.openText) }
-            if let policy = replacement.policyClassName { places.append((replacement.name, "policy", policy)) }
+            if let source = made.source, part.isUnfilled { rendering.places.append(place("source", source)) }
+            rendering.places += part.properties.filter(\.isOpen).map {
+                var place = place($0.name, $0.openText)
+                (place.isMark, place.isRelationship) = (true, $0.destinationEntity != nil)
+                return place
+            }
+            if let policy = made.policyClassName { rendering.places.append(place("policy", policy)) }
         }
-        let open: [JSON] = places.map {
-            ["entityMapping": $0.entityMapping, "property": $0.property, "reason": $0.text]
-        }
-        let notes = places.map { "open: \($0.entityMapping).\($0.property): \($0.text.dropFirst(2))" }
-        return (rendering, open, standIn.notes + notes)
+        return rendering
     }
 
-    /// Writes a package with the policies' hooks.
     func writePackage(ferry: String, on console: Console) throws(FerryError) {
         func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(output)/Package.swift") }
         let package = PolicyPackage(
@@ -206,7 +181,6 @@ struct StandInFiles {
         if !console.isJSON { for note in standIn.notes { console.note("ferry: \(note)") } }
     }
 
-    /// The relative path from the folder of one file to another file.
     private static func relativePath(of path: String, from file: String) -> String {
         let target = URL(filePath: path).standardizedFileURL.pathComponents
         let folder = URL(filePath: file.isEmpty ? "x" : file).standardizedFileURL.pathComponents.dropLast()

@@ -92,14 +92,14 @@ struct StoreMigration {
     }
 
     /// Runs the migration and prints its outcome.
-    func report(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
+    func report(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> any RunReport {
         let outcome = run(on: console, stop: stop, policies: policies)
-        if console.isJSON { console.result(outcome.report.json) } else { outcome.show(console) }
+        if console.isJSON { console.result(outcome.json) } else { outcome.show(on: console) }
         return outcome
     }
 
     /// Runs the migration; an error is an outcome, too.
-    func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
+    func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> any RunReport {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
         var planned = ReportDetails()
@@ -143,12 +143,11 @@ struct StoreMigration {
             guard let report else {
                 throw FerryError(.internalError, "The rehearsal ended without a report.")
             }
-            let rendering = MigrationRendering(run: report, rehearsal: rehearsal, details: details())
-            return StoreOutcome(report: rendering, code: .success, word: rendering.outcome)
+            return MigrationRendering(run: report, rehearsal: rehearsal, details: details())
         } catch {
             let error = input.worded(error)
             command?.end(error)
-            return StoreOutcome(FailureReport(error: error, store: store, details: details()))
+            return FailureReport(error: error, store: store, details: details())
         }
     }
 
@@ -167,31 +166,71 @@ struct StoreMigration {
 extension Configuration {
     /// Takes the memory limit of the command line and checks that it is large enough.
     mutating func takeMemoryLimit(_ arguments: Arguments) throws(FerryError) {
-        let limit = try arguments.bytes(
-            "--memory-limit", "a size, such as 32MiB", in: 1...Int64.max)
-        if let limit { memoryLimit = limit }
+        let limit = try arguments.value("--memory-limit", "a size, such as 32MiB") { text in
+            Quantity.bytes(text).flatMap { $0 > 0 ? Int(exactly: $0) : nil }
+        }
+        memoryLimit = limit ?? memoryLimit
         try checkMemory()
         ProcessMemory.keep(MemoryBudget(limit: memoryLimit))
     }
 }
 
-/// The end of one store's migration.
-struct StoreOutcome {
-    let report: any CommandReport
-    let code: ExitCode
-    /// The outcome in one word, as in the JSON.
-    let word: String
-
-    init(report: any CommandReport, code: ExitCode, word: String) {
-        (self.report, self.code, self.word) = (report, code, word)
+/// The question on a terminal before a store is migrated in place for the first time.
+///
+/// Without a terminal nothing is asked: scripts run as before.
+extension StoreMigration {
+    /// - Throws: `.declined` if the answer is not yes.
+    func ask(before stores: [String], _ policies: [String: PolicyFactory], on console: Console) throws {
+        guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has("--yes"), !isRehearsal,
+            configuration.output == nil
+        else { return }
+        let first = stores.filter(isFirstRun)
+        guard let lines = try question(first, of: stores, policies) else { return }
+        for line in lines { console.note(line) }
+        console.draw("Continue? [y/N] ")
+        let answer = readLine()?.lowercased() ?? ""
+        guard answer.hasPrefix("y") else {
+            throw FerryError(
+                .declined, "The migration was not confirmed, and nothing was changed.",
+                remedy: "Answer y, or add --yes. To see the plan: ferry plan, with the same options.")
+        }
     }
 
-    init(_ failure: FailureReport) {
-        self.init(report: failure, code: ExitCode(failure.error.code.consequence), word: failure.outcome.word)
+    /// Whether no run on the store has ended or is unfinished; for a store that cannot be read the migration reports why.
+    private func isFirstRun(_ store: String) -> Bool {
+        do {
+            return try StoreFiles(store.fileURL).status().state == .none && StoreFiles(store.fileURL).history().isEmpty
+        } catch {
+            return false
+        }
     }
 
-    func show(_ console: Console) {
-        if let failure = report as? FailureReport { return failure.show(on: console) }
-        for line in report.text(width: console.width) { console.say(line) }
+    /// Nil if nothing would be changed: the migration then says so itself.
+    private func question(
+        _ first: [String], of stores: [String], _ policies: [String: PolicyFactory]
+    ) throws -> [String]? {
+        guard let store = first.first else { return nil }
+        let wayBack =
+            configuration.takesSnapshot
+            ? "A snapshot is taken first; ferry rollback restores it."
+            : "No snapshot is taken, so there is no way back."
+        guard stores.count == 1 else {
+            let count = "\(Int64(first.count).counting("store")) of \(stores.count)"
+            return ["\(count) will be migrated in place for the first time.", wayBack]
+        }
+        let plan: PlanReport
+        do {
+            plan = try input.migrator(policies).plan(configuration)
+        } catch {
+            return nil
+        }
+        guard plan.refusals.isEmpty, !plan.isUpToDate, let from = plan.chain.first, let to = plan.chain.last else {
+            return nil
+        }
+        let time = plan.estimatedTime.flatMap { $0 >= .seconds(1) ? ", about \(Quantity.durationText($0))" : nil } ?? ""
+        let losses = plan.losses.map(\.name)
+        return [
+            "\(store) will be migrated in place from \(from) to \(to): \(plan.rows.counting("row"))\(time)."
+        ] + (losses.isEmpty ? [] : ["It loses \(losses.joined(separator: ", "))."]) + [wayBack]
     }
 }

@@ -64,7 +64,6 @@ extension Arguments {
     var store: URL { operands[0].fileURL }
     var mappings: [URL] { values("--mappings").map(\.fileURL) }
 
-    /// The time of `--wait`.
     func wait() throws(FerryError) -> Duration? { try time("--wait", "a time such as 30s or 5min") }
 }
 
@@ -77,9 +76,20 @@ extension String {
 
 extension URL {
     /// - Throws: `.notFound` if no store exists at this path; then "nothing found" would mislead.
-    func checkStoreExists() throws(FerryError) {
-        guard try !FileLayer().exists(filePath) else { return }
-        throw FerryError(.notFound, "There is no store at \(filePath).", remedy: "Check the path.")
+    func checkStoreExists() throws(FerryError) { try FileLayer().checkExists(filePath, as: "store") }
+}
+
+extension FileLayer {
+    func checkExists(
+        _ path: String, as what: String = "file", remedy: Remedy = "Check the path."
+    ) throws(FerryError) {
+        guard try exists(path) else { throw FerryError(.notFound, "There is no \(what) at \(path).", remedy: remedy) }
+    }
+
+    func checkIsFree(_ path: String, for what: String = "file") throws(FerryError) {
+        guard try exists(path) else { return }
+        throw FerryError(
+            .outputExists, "\(path) already exists.", remedy: "Choose another \(what), or move that one away.")
     }
 }
 
@@ -91,33 +101,25 @@ extension Date {
 enum ChainFile {
     /// The names in a file; a path that begins with a bracket is itself the JSON array, from `ferry.json`.
     static func read(_ path: String) throws(FerryError) -> [String] {
-        if path.hasPrefix("[") { return try names(in: path, "--chain") }
-        let files = FileLayer()
-        guard try files.exists(path) else {
-            throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")
+        func damaged(_ what: String) -> FerryError {
+            FerryError(.usage, "\(path) \(what).", remedy: "Write one version name per line, in order.")
         }
-        let bytes = try files.read(path)
-        guard let text = String(utf8: bytes) else { throw damaged(path, "is not UTF-8 text") }
-        let names = try names(in: text, path)
-        guard !names.isEmpty else { throw damaged(path, "does not name any versions") }
-        return names
-    }
-
-    private static func names(in text: String, _ path: String) throws(FerryError) -> [String] {
-        if text.first(where: { !$0.isWhitespace }) == "[" {
-            let elements = JSON.read(Array(text.utf8))?.elements.map(\.text) ?? [nil]
-            guard !elements.contains(nil) else { throw damaged(path, "is not a JSON array of names") }
-            return elements.compactMap { $0 }
+        var content: String? = path
+        if !path.hasPrefix("[") {
+            try FileLayer().checkExists(path, remedy: "Check the path after --chain.")
+            content = String(utf8: try FileLayer().read(path))
         }
+        guard let text = content else { throw damaged("is not UTF-8 text") }
         let lines = text.split(whereSeparator: \.isNewline).map { line in
             String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
         }
-        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
-    }
-
-    private static func damaged(_ path: String, _ what: String) -> FerryError {
-        FerryError(
-            .usage, "\(path) \(what).",
-            remedy: "Write one version name per line, in order.")
+        var names = lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        if lines.first(where: { !$0.isEmpty })?.hasPrefix("[") == true {
+            let elements = JSON.read(Array(text.utf8))?.elements.map(\.text) ?? [nil]
+            guard !elements.contains(nil) else { throw damaged("is not a JSON array of names") }
+            names = elements.compactMap { $0 }
+        }
+        guard !names.isEmpty else { throw damaged("does not name any versions") }
+        return names
     }
 }

@@ -1,15 +1,15 @@
 internal import Ferry
 internal import FerryBase
 
-struct MigrationRendering: CommandReport {
+struct MigrationRendering: RunReport {
     let run: MigrationReport
     /// The measurements of a rehearsal; nil for a migration.
     var rehearsal: RehearsalReport?
     var details = ReportDetails()
 
     var isRehearsed: Bool { rehearsal != nil && run.outcome != .upToDate }
-    /// The outcome in one word.
-    var outcome: String { isRehearsed ? "rehearsed" : run.outcome.rawValue }
+    var code: ExitCode { .success }
+    var word: String { isRehearsed ? "rehearsed" : run.outcome.rawValue }
 
     var extras: JSON { details.json }
 
@@ -18,7 +18,7 @@ struct MigrationRendering: CommandReport {
             ["peakDiskBytes": $0.peakDiskBytes, "longestUnitSeconds": $0.longestUnit.inSeconds]
         }
         let migrated: JSON = [
-            "outcome": outcome, "from": run.from, "to": run.to,
+            "outcome": word, "from": run.from, "to": run.to,
             "mode": run.mode.rawValue, "store": run.store.filePath,
             "entityMappings": JSON.list(run.entityMappings) {
                 [
@@ -42,15 +42,15 @@ struct MigrationRendering: CommandReport {
             },
             "peakResidentBytes": run.peakResidentBytes, "snapshot": run.snapshot?.filePath,
             "verification": run.verification.json, "chain": run.chain,
-            "warnings": run.warnings.map(\.message), "warningDetails": WarningDetails.json(run.warnings),
+            "warnings": run.warnings.map(\.message), "warningDetails": JSON.list(run.warnings, \.json),
             "kept": JSON.list(run.kept) {
                 ["kind": $0.kind.rawValue, "entity": $0.entity, "property": $0.property, "rows": $0.rows]
             },
             "leftovers": JSON.list(run.leftovers) {
                 ["kind": $0.kind.rawValue, "name": $0.name, "rows": $0.rows, "kept": $0.isKept]
             },
-            "droppedObjects": run.droppedObjects, "losses": LossTable(losses: run.losses).json,
-            "transformed": TransformedTable(transformed: run.transformed ?? []).json,
+            "droppedObjects": run.droppedObjects, "losses": run.losses.json,
+            "transformed": (run.transformed ?? []).json,
             "chunkSeconds": [
                 "p50": run.chunks.median?.inSeconds, "p90": run.chunks.percentile90?.inSeconds,
                 "longest": run.chunks.longest?.inSeconds,
@@ -79,21 +79,22 @@ struct MigrationRendering: CommandReport {
 
     var report: Report {
         let store = run.store.filePath
+        // A store that is its own model gives the version its name.
+        let version = run.to == FileLayer.name(of: store) ? "the version of its own model" : "version \(run.to)"
         if run.outcome == .upToDate {
             guard let changed else {
-                return Report(
-                    Self.title, .good, "\(store) already has version \(run.to): there is nothing to do.")
+                return Report(Self.title, .good, "\(store) already has \(version): there is nothing to do.")
             }
             return Report(
-                Self.title, .good, "Repaired \(store), which has version \(run.to).",
+                Self.title, .good, "Repaired \(store), which has \(version).",
                 [.facts(margin: 14, [("Changed", changed), ("Snapshot", run.snapshot?.filePath ?? "none")])])
         }
-        let warnings = Report.Part.titled("Warnings", LossTable(losses: run.losses).others(run.warnings))
+        let warnings = Report.Part.titled("Warnings", run.losses.others(run.warnings))
         if run.outcome == .copied, rehearsal == nil {
             let check = run.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return Report(
                 Self.title, .good,
-                "\(store) is a copy of the store, which already has version \(run.to); \(check).",
+                "\(store) is a copy of the store, which already has \(version); \(check).",
                 [.facts(margin: 14, [("Changed", changed)])] + warnings)
         }
         let verdict =
@@ -101,9 +102,7 @@ struct MigrationRendering: CommandReport {
             + ChainText.of(run.chain) + (run.resumed ? " (resumed)" : "")
             + (rehearsal == nil ? "" : "; nothing was changed")
         var parts: [Report.Part] = [.space] + objects + [.list(readings)] + Report.Part.losses(run.losses)
-        if let transformed = TransformedTable(transformed: run.transformed ?? []).sentence {
-            parts += [.space, .paragraph(transformed)]
-        }
+        parts += (run.transformed ?? []).parts
         parts += [.list(remarks), .space, .facts(margin: 14, facts)]
         parts +=
             Report.Part.differences(run.verification.differences) + warnings + details.parts(inRehearsal: isRehearsed)
@@ -119,7 +118,7 @@ struct MigrationRendering: CommandReport {
 
     private var facts: [(label: String, value: String?)] {
         [
-            ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", time), ("Phases", phases),
+            ("Chunks", run.chunks.count > 0 ? chunks : nil), ("Time", times),
             (
                 "Bytes",
                 run.bytesRead.flatMap { read in
@@ -146,9 +145,8 @@ struct MigrationRendering: CommandReport {
 
     /// The lines about damaged rows, objects of earlier versions, dropped objects and unreferenced files.
     private var remarks: [String] {
-        var lines = run.kept.map { kept in
-            let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
-            return "\(kept.kind.rawValue) kept in \(kept.rows.grouped) of \(place)"
+        var lines = run.kept.map {
+            "\($0.kind.rawValue) kept in \($0.rows.grouped) of \(placeName($0.entity, $0.property))"
         }
         for (words, isKept) in [("left behind", false), ("still there", true)] {
             let names = run.leftovers.filter { $0.isKept == isKept }.map { leftover in
@@ -180,7 +178,7 @@ struct MigrationRendering: CommandReport {
             (changed.isEmpty ? count.counting("entity mapping") : "\(count) more")
             + ": \(carried.contains { $0.isEstimated == true } ? "~" : "")"
             + "\(carried.map(\.read).clampedSum.counting("object")) carried over"
-        let drawings = LikeRuns.of(steps) { $0.map(Self.cells) == $1.map(Self.cells) }.compactMap(\.first).compactMap {
+        let drawings = steps.compactMap {
             FlowDrawing(
                 title: "Objects of step \($0[0].step), from entity to entity", flows: $0.flatMap(flows)
             ).markup
@@ -233,17 +231,14 @@ struct MigrationRendering: CommandReport {
         return text
     }
 
-    private var time: String {
-        Quantity.durationText(run.wallTime)
-            + (run.earlierTime > .zero ? " after \(Quantity.durationText(run.earlierTime)) of earlier calls" : "")
-    }
-
-    /// The phases that take a tenth of the time or more.
-    private var phases: String? {
-        let long = run.phases.filter { $0.time * 10 >= run.wallTime }.map {
+    private var times: String {
+        let phases = run.phases.map {
             "\($0.phase.label(inRehearsal: rehearsal != nil)) \(Quantity.durationText($0.time))" + speed($0)
         }
-        return long.isEmpty ? nil : long.joined(separator: ", ")
+        let earlier = run.earlierTime
+        return Quantity.durationText(run.wallTime)
+            + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
+            + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {

@@ -32,7 +32,7 @@ struct RollbackCommand: Command {
                 "outcome": "rolledBack", "store": report.store.filePath, "snapshot": report.snapshot.filePath,
                 "replaced": report.replaced, "version": report.version, "sequence": report.sequence,
                 "reason": report.reason, "kept": report.kept.map(\.filePath),
-                "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
+                "warnings": report.warnings.map(\.message), "warningDetails": JSON.list(report.warnings, \.json),
             ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"

@@ -43,8 +43,6 @@ struct StatementRendering {
                 "-- A chunk contains the rows with keys above :low, up to :high; :last is the last key of all.",
             ]
         }
-        let functions = Self.functions(in: step)
-        if !functions.isEmpty { lines.append("-- Functions of Ferry: \(functions.joined(separator: ", ")).") }
         for group in step.groups {
             lines += ["", "-- " + Self.comment(group.reason ?? "tables") + Self.form(of: group.statements)]
             for statement in group.statements {
@@ -65,10 +63,5 @@ struct StatementRendering {
     /// A text for a comment of one line.
     private static func comment(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
-    }
-
-    private static func functions(in step: PlannedStatements) -> [String] {
-        let texts = step.groups.flatMap(\.statements).map(\.sql)
-        return Set(texts.flatMap { $0.matches(of: /\b(ferry_[a-z0-9_]+)\(/).map { String($0.1) } }).sorted()
     }
 }

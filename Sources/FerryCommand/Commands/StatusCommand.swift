@@ -2,28 +2,24 @@ internal import Ferry
 internal import FerryBase
 
 struct StatusCommand: Command {
-    enum Form: String, CaseIterable { case text, json, prometheus }
-
     static let name = "status"
-
-    private static let secondsBetween = 1
 
     let arguments: Arguments
 
-    private typealias Entry = (store: FileURL, status: RunStatus)
-
     func run(on console: Console) throws -> ExitCode {
-        let form = console.isJSON ? .json : try arguments.choice("--format", among: Form.allCases) ?? .text
         let stores = try self.stores
         if arguments.has("--history") { return try showHistory(of: stores, on: console) }
-        guard arguments.has("--watch") else {
-            try show(entries(stores), form, on: console)
-            return .success
+        let found = try stores.map { store in
+            let status = try StoreFiles(store).status()
+            // With --output the new store does not exist before the run has finished.
+            if status.state == .none { try store.checkStoreExists() }
+            return (store: store.filePath, status: status)
         }
-        guard form == .text else {
-            throw arguments.wrong("--watch shows text only.", "Leave --watch out, and repeat the command.")
-        }
-        try watch(stores, on: console)
+        let json: JSON =
+            found.count == 1
+            ? Self.json(found[0].status)
+            : ["stores": JSON.list(found) { ["store": $0.store] + Self.json($0.status) }]
+        console.result(json, text: found.flatMap { text($0.store, $0.status) })
         return .success
     }
 
@@ -48,49 +44,8 @@ struct StatusCommand: Command {
         }
     }
 
-    private func entries(_ stores: [FileURL]) throws -> [Entry] {
-        try stores.map { store in
-            let status = try StoreFiles(store).status()
-            // With --output the new store does not exist before the run has finished.
-            if status.state == .none { try store.checkStoreExists() }
-            return (store, status)
-        }
-    }
-
-    private func show(_ entries: [Entry], _ form: Form, on console: Console) {
-        switch form {
-        case .text: for entry in entries { for line in text(entry) { console.say(line) } }
-        case .prometheus:
-            console.result([:], verbatim: StatusMetrics.text(entries.map { ($0.store.filePath, $0.status) }))
-        case .json:
-            let json: JSON =
-                entries.count == 1
-                ? Self.json(entries[0])
-                : ["stores": JSON.list(entries) { ["store": $0.store.filePath] + Self.json($0) }]
-            console.result(json, verbatim: json.asResult)
-        }
-    }
-
-    /// Shows all stores again and again; on a terminal in place.
-    private func watch(_ stores: [FileURL], on console: Console) throws {
-        var shown: [String] = []
-        while true {
-            let entries = try entries(stores)
-            let lines = entries.flatMap(text)
-            if console.isOutputTerminal, !shown.isEmpty {
-                console.rewrite(shown, with: lines)
-            } else if lines != shown {
-                for line in lines { console.say(line) }
-            }
-            shown = lines
-            guard entries.contains(where: { $0.status.state == .running }) else { return }
-            Clock.wait(milliseconds: 1_000 * Self.secondsBetween)
-        }
-    }
-
-    private static func json(_ entry: Entry) -> JSON {
-        let status = entry.status
-        return [
+    private static func json(_ status: RunStatus) -> JSON {
+        [
             "state": status.state.rawValue, "phase": status.phase?.rawValue, "fraction": status.fraction,
             "rowsPerSecond": status.rowsPerSecond, "etaSeconds": status.timeLeft?.inSeconds,
             "runID": status.runID, "entity": status.subject, "step": status.step, "steps": status.steps,
@@ -100,22 +55,18 @@ struct StatusCommand: Command {
         ]
     }
 
-    private func text(_ entry: Entry) -> [String] {
-        let (store, status) = (entry.store.filePath, entry.status)
+    private func text(_ store: String, _ status: RunStatus) -> [String] {
+        let moment = status.finished.map { " at \($0.moment)" } ?? ""
         switch status.state {
         case .none: return ["There is no running or unfinished migration of \(store)."]
         case .finished where status.restored != nil:
             return [
-                "\(store) was rolled back" + (status.finished.map { " at \($0.moment)" } ?? "")
-                    + (status.version.map { " and has version \($0) again." } ?? "."),
+                "\(store) was rolled back\(moment)" + (status.version.map { " and has version \($0) again." } ?? "."),
                 "Restored from \(status.restored?.filePath ?? ""). No migration is running.",
             ]
         case .finished:
-            return [
-                "The last migration of \(store) finished"
-                    + (status.finished.map { " at \($0.moment)" } ?? "")
-                    + (status.version.map { " with version \($0)" } ?? "") + "; none is running."
-            ]
+            let version = status.version.map { " with version \($0)" } ?? ""
+            return ["The last migration of \(store) finished\(moment)\(version); none is running."]
         case .running where status.isPaused == true:
             return [
                 "A migration of \(store) is paused" + details(status),
@@ -136,16 +87,63 @@ struct StatusCommand: Command {
     }
 
     private func details(_ status: RunStatus) -> String {
-        var parts: [String] = []
-        if let phase = status.phase {
-            parts.append("phase \(phase.rawValue)" + (status.subject.map { " (\($0))" } ?? ""))
-        }
-        if let step = status.step, let steps = status.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
-        if let fraction = status.fraction { parts.append("\(Quantity.decimal(fraction * 100, places: 1)) %") }
-        if let rate = status.rowsPerSecond { parts.append("\(Quantity.whole(rate).counting("row"))/s") }
-        if let rest = status.rest { parts.append("resting \(Quantity.decimal(rest * 100, places: 0)) % of the time") }
-        if let rows = status.chunkRows { parts.append("chunks of \(Int64(rows).counting("row"))") }
-        if let left = status.timeLeft, status.isPaused != true { parts.append("\(Quantity.durationText(left)) left") }
+        let parts = [
+            status.phase.map { "phase \($0.rawValue)" + (status.subject.map { " (\($0))" } ?? "") },
+            status.steps.flatMap { steps in
+                status.step.flatMap { steps > 1 ? "step \($0) of \(steps)" : nil }
+            },
+            status.fraction.map { "\(Quantity.decimal($0 * 100, places: 1)) %" },
+            status.rowsPerSecond.map { "\(Quantity.whole($0).counting("row"))/s" },
+            status.rest.map { "resting \(Quantity.decimal($0 * 100, places: 0)) % of the time" },
+            status.chunkRows.map { "chunks of \(Int64($0).counting("row"))" },
+            status.isPaused == true ? nil : status.timeLeft.map { "\(Quantity.durationText($0)) left" },
+        ].compactMap { $0 }
         return parts.isEmpty ? "." : ": \(parts.joined(separator: ", "))."
+    }
+}
+
+struct HistoryRendering {
+    let store: FileURL
+    let runs: [FinishedRun]
+
+    var json: JSON { ["store": store.filePath, "runs": JSON.list(runs, json)] }
+
+    func text(width: Int) -> [String] {
+        runs.isEmpty ? ["\(store.filePath) has no history."] : table.lines(width: width)
+    }
+
+    private func json(_ run: FinishedRun) -> JSON {
+        [
+            "id": run.id, "kind": run.isRollback ? "rollback" : "migration", "finished": run.finished?.moment,
+            "from": run.from, "to": run.to, "chain": run.chain, "rows": run.rows,
+            "losses": run.losses.map { $0.json } ?? .null, "snapshot": run.snapshot?.filePath,
+            "hasSnapshot": run.hasSnapshot, "isRolledBack": run.isRolledBack, "rolledBack": run.rolledBack?.moment,
+            "tool": run.tool,
+        ]
+    }
+
+    private var table: TextTable {
+        let rows = runs.map { run in
+            [
+                run.finished?.moment ?? "?", run.isRollback ? "rollback" : "migration", run.from ?? "?", run.to ?? "?",
+                run.rows?.grouped ?? "", lost(run), run.isRolledBack ? "yes" : "", snapshot(run),
+            ]
+        }
+        return TextTable(
+            [
+                .text("Finished"), .text("Run"), .text("From"), .text("To"), .number("Rows"), .text("Lost"),
+                .text("Rolled back"), .text("Snapshot"),
+            ], rows)
+    }
+
+    private func lost(_ run: FinishedRun) -> String {
+        guard !run.isRollback else { return "" }
+        guard let losses = run.losses else { return "?" }
+        return losses.isEmpty ? "nothing" : losses.map(\.name).joined(separator: ", ")
+    }
+
+    private func snapshot(_ run: FinishedRun) -> String {
+        guard let snapshot = run.snapshot else { return "none" }
+        return snapshot.filePath + (run.hasSnapshot ? "" : " (removed)")
     }
 }

@@ -29,17 +29,15 @@ enum Completion {
         var before = words.dropLast().filter { $0 != "=" }
         var last = words.last ?? ""
         if last == "=" { last = "" }
-        guard let first = before.first else {
+        guard let syntax = Syntax.table.first(where: { before.starts(with: $0.words) }) else {
+            let begun = Syntax.table.filter { $0.words.starts(with: before) }.groups { $0.words[before.count] }
             let options = [("--help", "Show the commands."), ("--version", "Print the version of Ferry.")]
-            return offered(CommandFamily.all.map { ($0.name, $0.summary) } + options, last)
+            let next = begun.map { word, commands in
+                let rest = commands.map { $0.words.dropFirst(before.count + 1).joined(separator: " ") }
+                return (word, rest[0].isEmpty ? commands[0].summary : rest.joined(separator: ", "))
+            }
+            return offered(next + (before.isEmpty ? options : []), last)
         }
-        guard let family = CommandFamily.all.first(where: { $0.name == first }) else { return [] }
-        let isFamily = family.commands[0].name != first
-        if isFamily, before.count == 1 {
-            return offered(family.commands.map { (String($0.name.dropFirst(first.count + 1)), $0.summary) }, last)
-        }
-        let name = isFamily ? before.prefix(2).joined(separator: " ") : first
-        guard let syntax = family.commands.first(where: { $0.name == name }) else { return [] }
         // A value behind the equals sign is offered with what is before it.
         var prefix = ""
         if last.hasPrefix("--"), let equals = last.firstIndex(of: "=") {
@@ -93,19 +91,4 @@ enum WordKind: Equatable {
     init(of option: Syntax.Option) { self.init(option.placeholder, option.choices) }
 
     init(of operand: Syntax.Operand) { self.init(operand.name, operand.choices) }
-}
-
-/// The commands whose names have the same first word: one, or a family such as `snapshot`.
-struct CommandFamily {
-    let name: String
-    let commands: [Syntax]
-
-    static let all = Syntax.table.groups { String($0.name.prefix { $0 != " " }) }
-        .map { CommandFamily(name: $0.key, commands: $0.elements) }
-
-    /// The command's summary, or the second words of the family.
-    var summary: String {
-        if commands[0].name == name { return commands[0].summary }
-        return commands.map { String($0.name.dropFirst(name.count + 1)) }.joined(separator: ", ")
-    }
 }

@@ -20,10 +20,7 @@ struct ConfigFile {
         guard syntax.options.contains(where: { $0.name == "--config" }), config != none else { return nil }
         let files = FileLayer()
         if let config {
-            guard try files.exists(config) else {
-                throw FerryError(
-                    .notFound, "There is no file at \(config).", remedy: "Check the path after --config.")
-            }
+            try files.checkExists(config, remedy: "Check the path after --config.")
             return try ConfigFile(config, files)
         }
         let folders = models.prefix(1).map { FileLayer.parent(of: ModelWord.split($0).path) } + ["."]

@@ -10,52 +10,21 @@ internal import FerryBase
 struct Console: Sendable {
     /// Whether `--json` is given: text is left out.
     private(set) var isJSON: Bool
-    /// Whether text and progress are left out.
     private(set) var isQuiet = false
     /// Whether standard error is a terminal, where a line may be redrawn.
     let isTerminal: Bool
     /// Whether a person can be asked: standard input and standard error are terminals.
     private(set) var canAsk = false
-    private var output: Stream
-    private var diagnostics: Stream
+    private(set) var output: Stream
+    let diagnostics: Stream
     /// The first error of writing standard output, which lost a part of the output; nil if none.
     private(set) var outputProblem: @Sendable () -> String? = { nil }
 
-    /// The console of this process.
-    init(isJSON: Bool) {
-        let problem = Locked<String?>(nil)
-        let (output, diagnostics) = (StandardStream.output, StandardStream.error)
-        self.init(
-            isJSON: isJSON, isTerminal: diagnostics.isTerminal,
-            output: Stream(width: { output.terminalWidth }, hasColors: output.showsColors) { text in
-                if let lost = output.write(text) { problem.withLock { $0 = $0 ?? lost } }
-            },
-            diagnostics: Stream(width: { diagnostics.terminalWidth }, hasColors: diagnostics.showsColors) {
-                diagnostics.write($0)
-            })
-        outputProblem = { problem.withLock { $0 } }
-        canAsk = diagnostics.isTerminal && StandardStream.isInputTerminal
-    }
-
-    init(isJSON: Bool, isTerminal: Bool, output: Stream, diagnostics: Stream) {
-        self.isJSON = isJSON
-        self.isTerminal = isTerminal
-        self.output = output
-        self.diagnostics = diagnostics
-    }
-
     struct Stream: Sendable {
         /// The terminal's width, read for each line since a window may change its size; nil without a terminal.
-        fileprivate let width: @Sendable () -> Int?
-        fileprivate var hasColors: Bool
-        fileprivate let write: @Sendable (String) -> Void
-
-        init(
-            width: @escaping @Sendable () -> Int? = { nil }, hasColors: Bool = false,
-            write: @escaping @Sendable (String) -> Void
-        ) {
-            (self.width, self.hasColors, self.write) = (width, hasColors, write)
-        }
+        var width: @Sendable () -> Int? = { nil }
+        var hasColors = false
+        let write: @Sendable (String) -> Void
 
         fileprivate func writeLine(_ line: String) {
             let (emphasis, unmarked) = Emphasis.split(line)
@@ -71,13 +40,10 @@ struct Console: Sendable {
         }
     }
 
-    /// The longest length of a redrawn line.
     var currentWidth: Int? { diagnostics.width() }
 
-    /// The longest length of a line of text.
     var width: Int { output.width() ?? .max }
 
-    /// The console of a command with `--quiet`.
     var quiet: Console {
         var console = self
         console.isQuiet = true
@@ -102,18 +68,6 @@ struct Console: Sendable {
     /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
         if !isJSON, !isQuiet { output.writeLine(line) }
-    }
-
-    /// Whether standard output is a terminal.
-    var isOutputTerminal: Bool { output.width() != nil }
-
-    /// Writes lines over those that were written last, on a terminal.
-    func rewrite(_ lines: [String], with new: [String]) {
-        guard !isJSON, !isQuiet else { return }
-        let height = lines.map { TextWrap.lines($0, width: width).count }.reduce(0, +)
-        // Up to the first line, and clear from there to the end of the screen.
-        output.write("\u{1b}[\(height)A\u{1b}[J")
-        for line in new { output.writeLine(line) }
     }
 
     /// Writes the result: a JSON object, or a text for another program, which is not broken into lines.
@@ -144,11 +98,6 @@ struct Console: Sendable {
     /// Writes raw text on standard error, for lines that are redrawn.
     func draw(_ text: String) { diagnostics.write(text) }
 
-    /// A part of a redrawn line, in an emphasis if standard error shows colours.
-    func painted(_ text: String, _ emphasis: Emphasis) -> String {
-        diagnostics.hasColors ? emphasis.painted(text) : text
-    }
-
     func fail(_ error: FerryError) { if isJSON { result(["error": error.json]) } else { note(error) } }
 
     /// Writes an error on standard error; the message is emphasized, the remedy is not.
@@ -156,6 +105,23 @@ struct Console: Sendable {
         let lines = error.lines
         note(Emphasis.bad.mark(lines[0]))
         for line in lines.dropFirst() { note(line) }
+    }
+}
+
+extension Console {
+    /// The console of this process.
+    init(isJSON: Bool) {
+        let problem = Locked<String?>(nil)
+        let (output, diagnostics) = (StandardStream.output, StandardStream.error)
+        self.init(
+            isJSON: isJSON, isTerminal: diagnostics.isTerminal,
+            canAsk: diagnostics.isTerminal && StandardStream.isInputTerminal,
+            output: Stream(width: { output.terminalWidth }, hasColors: output.showsColors) { text in
+                if let lost = output.write(text) { problem.withLock { $0 = $0 ?? lost } }
+            },
+            diagnostics: Stream(width: { diagnostics.terminalWidth }, hasColors: diagnostics.showsColors) {
+                diagnostics.write($0)
+            }, outputProblem: { problem.withLock { $0 } })
     }
 }
 
@@ -204,7 +170,6 @@ extension FerryError {
             + "For a Swift package, use --swift PATH --output FOLDER instead, where PATH is Ferry's package."
     }
 
-    /// Any error as a `FerryError`.
     static func from(_ error: any Error) -> FerryError {
         if let error = error as? FerryError { return error }
         return FerryError(
@@ -217,7 +182,7 @@ extension FerryError {
 ///
 /// A mark in front of a line carries its emphasis; the console removes the mark before it writes. So the console can
 /// break lines at the terminal's width before it inserts escape sequences.
-enum Emphasis: Character, CaseIterable {
+enum Emphasis: Character, CaseIterable, Sendable {
     // Unicode's private use area: no name or path begins with one of these characters.
     case heading = "\u{F8F0}"
     case good = "\u{F8F1}"
@@ -251,7 +216,6 @@ enum Emphasis: Character, CaseIterable {
     }
 }
 
-/// The current folder.
 enum WorkFolder {
     private static let path = FileManager.default.currentDirectoryPath
 

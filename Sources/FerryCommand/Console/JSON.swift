@@ -13,10 +13,8 @@ indirect enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    /// An array with a value for each element.
     static func list<Element>(_ elements: [Element], _ json: (Element) -> JSON) -> JSON { .array(elements.map(json)) }
 
-    /// An object with the members of both.
     static func + (first: JSON, second: JSON) -> JSON { .object(first.members + second.members) }
 
     static func += (first: inout JSON, second: JSON) { first = first + second }
@@ -24,7 +22,6 @@ indirect enum JSON: Sendable {
     /// The value on one line, without spaces, for JSON Lines.
     var line: String { text(margin: nil) }
 
-    /// The value indented by two spaces.
     var pretty: String { text(margin: "") }
 
     /// The value as JSON text; with a margin each element has its own line, indented by two more spaces.
@@ -52,7 +49,6 @@ indirect enum JSON: Sendable {
     }
 }
 
-/// A type that converts to JSON.
 protocol JSONConvertible {
     var json: JSON { get }
 }
@@ -85,9 +81,8 @@ extension JSON {
 
     var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
 
-    var isTrue: Bool { if case .bool(true) = self { true } else { false } }
-
-    var isNull: Bool { if case .null = self { true } else { false } }
+    var isTrue: Bool { line == "true" }
+    var isNull: Bool { line == "null" }
 
     var members: [(String, JSON)] { if case .object(let members) = self { members } else { [] } }
 

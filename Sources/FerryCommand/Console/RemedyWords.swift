@@ -51,12 +51,11 @@ enum RemedyWords {
         }
     }
 
-    static func words(_ action: Remedy.Action) -> String { commands[action] ?? action.description }
-
-    /// The command with its store, so that it can be pasted.
-    static func words(_ action: Remedy.Action, of store: String) -> String {
-        let words = words(action)
-        return words.hasPrefix("`") ? "\(words.dropLast()) \(ShellWord.quoted(store))`" : words
+    /// The command, with its store so that it can be pasted.
+    static func words(_ action: Remedy.Action, of store: String? = nil) -> String {
+        guard let words = commands[action] else { return action.description }
+        guard let store, words.hasPrefix("`") else { return words }
+        return "\(words.dropLast()) \(ShellWord.quoted(store))`"
     }
 }
 
@@ -76,7 +75,7 @@ extension FerryError {
 
 extension Remedy {
     /// The remedy's text with options and commands.
-    var commandLine: String { worded({ RemedyWords.words($0) }, RemedyWords.words) }
+    var commandLine: String { worded({ RemedyWords.words($0) }) { RemedyWords.words($0) } }
 }
 
 /// A word of a command line, quoted for a shell so that it can be pasted.

@@ -15,14 +15,23 @@ struct Template: Sendable {
         return Self.filled(text.dropFirst(name.count + 1) + (text.hasSuffix("\n") ? "" : "\n"), values)
     }
 
+    /// The text around `{{body}}`, which comes last: names in it may look like a place for another value.
+    func around(_ body: [Markup], _ values: [String: String]) -> String {
+        let parts = filled(values).split(separator: "{{body}}", omittingEmptySubsequences: false)
+        return parts[0] + body.map(\.written).joined() + parts[1]
+    }
+
     private static func filled(_ text: String, _ values: [String: String]) -> String {
         values.reduce(text) { $0.replacing("{{\($1.key)}}", with: $1.value) }
     }
 
-    static let page = Template(PackageResources.page_css)
-    static let drawing = Template(PackageResources.drawing_css)
+    static let page = Template(PackageResources.page_html)
+    static let pageStyle = Template(PackageResources.page_css)
+    static let drawing = Template(PackageResources.drawing_svg)
     static let commands = Template(PackageResources.commands_txt)
     static let manual = Template(PackageResources.manual_txt)
+    /// What to do with the differences that `verify` finds.
+    static let advice = Template(PackageResources.advice_txt)
     static let bash = Template(PackageResources.ferry_bash)
     static let zsh = Template(PackageResources.ferry_zsh)
     static let fish = Template(PackageResources.ferry_fish)

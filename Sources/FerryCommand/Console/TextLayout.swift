@@ -11,15 +11,12 @@ struct TableColumn {
     static func number(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: true) }
 }
 
-/// Rows of text in aligned columns.
 struct TextTable {
-    /// Spaces before every column.
     private static let gap = 2
     /// Characters; in less room each row is printed cell by cell, below each other.
     private static let narrowest = 8
 
     let columns: [TableColumn]
-    /// The rows; the header is the first row.
     let rows: [[String]]
 
     init(_ columns: [TableColumn], _ rows: [[String]]) {
@@ -70,17 +67,14 @@ struct TextTable {
     /// Each row as lines of its own, `Header: cell`.
     private func records(width: Int) -> [String] {
         rows.dropFirst().flatMap { row in
-            zip(rows[0], row).enumerated().flatMap { column, pair -> [String] in
-                let (header, cell) = pair
-                guard !cell.isEmpty else { return [] }
-                let text = header.isEmpty ? cell : "\(header): \(cell)"
-                return TextWrap.lines((column == 0 ? "  " : "    ") + text, width: width)
+            zip(rows[0], row).enumerated().filter { !$0.element.1.isEmpty }.flatMap { column, pair in
+                TextWrap.lines(
+                    (column == 0 ? "  " : "    ") + (pair.0.isEmpty ? "" : "\(pair.0): ") + pair.1, width: width)
             }
         }
     }
 }
 
-/// Breaks lines of text for a terminal.
 enum TextWrap {
     /// Breaks a line between words into lines of at most `width` characters.
     ///

@@ -21,17 +21,17 @@ extension StoreMigration {
         for (index, store) in list.stores.enumerated() {
             console.say(Emphasis.heading.mark("\(store) (\(index + 1) of \(list.stores.count))"))
             let budget = migration.configuration.budget.map { $0 - .nanoseconds(Clock.nanoseconds(since: start)) }
-            let outcome: StoreOutcome
+            let outcome: any RunReport
             if stop.isRequested || (hasWorked && budget.map { $0 <= .zero } == true) {
                 outcome = notBegun(store)
             } else {
                 outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
                     .run(on: console, stop: stop, policies: policies)
             }
-            if !console.isJSON { outcome.show(console) }
+            if !console.isJSON { outcome.show(on: console) }
             console.say()
             report?.write(outcome, of: store, on: console)
-            if console.isJSON { outcomes.append(outcome.report.json) }
+            if console.isJSON { outcomes.append(outcome.json) }
             codes.append(outcome.code)
             words[outcome.word, default: 0] += 1
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
@@ -43,13 +43,11 @@ extension StoreMigration {
         return ExitCode.worst(of: codes)
     }
 
-    private func notBegun(_ store: String) -> StoreOutcome {
+    private func notBegun(_ store: String) -> any RunReport {
         let error = FerryError(
             .interrupted, "\(store) was not started: the command stopped before it.",
             remedy: "\(action: .again).")
-        return StoreOutcome(
-            FailureReport(
-                error: error, store: store, details: ReportDetails(samples: RunSamples())))
+        return FailureReport(error: error, store: store, details: ReportDetails(samples: RunSamples()))
     }
 }
 
@@ -63,23 +61,16 @@ struct StoreList {
     ///
     /// - Throws: `fileFailed` if a path's attributes cannot be read.
     init(_ paths: [String]) throws(FerryError) {
-        let files = FileLayer()
-        struct Key: Hashable { var device: UInt64, inode: UInt64 }
-        var known: [Key: String] = [:]
-        var missing: Set<String> = []
+        var known: [[UInt64]: String] = [:]
         for path in paths {
-            guard let attributes = try files.attributesIfPresent(path) else {
-                // The migration of a missing store reports it.
-                if missing.insert(path).inserted { stores.append(path) } else { repeated.append((path, path)) }
+            // The migration of a missing store reports it.
+            guard let attributes = try FileLayer().attributesIfPresent(path) else {
+                if stores.contains(path) { repeated.append((path, path)) } else { stores.append(path) }
                 continue
             }
-            let key = Key(device: attributes.device, inode: attributes.inode)
-            if let first = known[key] {
-                repeated.append((path, first))
-            } else {
-                known[key] = path
-                stores.append(path)
-            }
+            let key = [attributes.device, attributes.inode]
+            if let first = known[key] { repeated.append((path, first)) } else { stores.append(path) }
+            known[key] = known[key] ?? path
         }
     }
 }

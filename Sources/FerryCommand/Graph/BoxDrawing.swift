@@ -18,7 +18,6 @@ struct BoxDrawing {
     struct Link: Sendable {
         var from: Int
         var to: Int
-        /// The class of its line.
         var style: String
         /// Only DOT has it: a drawing has it in the box at which the line begins.
         var label = ""
@@ -27,7 +26,6 @@ struct BoxDrawing {
     }
 
     let title: String
-    /// What the signs and lines mean.
     let legend: String
     let boxes: [Box]
     let links: [Link]

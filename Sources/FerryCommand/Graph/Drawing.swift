@@ -1,4 +1,3 @@
-/// A rectangle of a drawing.
 struct Rect: Sendable, Equatable {
     var x: Double
     var y: Double
@@ -91,17 +90,11 @@ enum Drawing {
 
     /// A drawing in a file of its own.
     static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
-        let drawing = Markup.element(
-            "svg",
-            [
-                "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
-                "width": width, "height": height, "role": "img",
-            ], [.style(.drawing)] + parts)
-        return GraphCommand.Form.svg.sign + "\n" + drawing.written
+        let text = Template.drawing.around(parts, ["width": width.inMarkup, "height": height.inMarkup])
+        return String(text.dropLast())
     }
 }
 
-/// Texts of Graphviz's DOT language.
 enum DotText {
     static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 

@@ -22,36 +22,20 @@ struct GraphCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let (mappings, output) = (arguments.values("--mappings"), arguments.value("--output"))
+        let output = arguments.value("--output")
         let ending = output.flatMap { path in Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } }
         let form = try arguments.choice("--format", among: Form.allCases) ?? ending ?? .svg
         let (from, to) = (arguments.value("--from"), arguments.value("--to"))
         if from != nil, to == nil {
             throw arguments.wrong("--from names the older of two versions.", "Add --to with the newer one.")
         }
-        if to != nil, !mappings.isEmpty {
+        if to != nil, !arguments.values("--mappings").isEmpty {
             throw arguments.wrong("--mappings has no effect with --to.", "Leave one of the two out.")
         }
         if let output { try ReportFile.check(output, signs: Form.allCases.map(\.sign)) }
         let catalog = try ModelCatalog(models: ModelWord.sources(arguments.operands))
         for version in catalog.unreadable { console.warn(version.error.message) }
-        var report: JSON
-        let drawing: BoxDrawing
-        if let from, let to {
-            let (source, destination) = (try catalog.version(named: from), try catalog.version(named: to))
-            let graph = EntityGraph(
-                from: source.model, to: destination.model,
-                named: (catalog.displayName(of: source), catalog.displayName(of: destination)))
-            (report, drawing) = (graph.json, graph.drawing)
-        } else if let version = try to.map({ try catalog.version(named: $0) })
-            ?? (catalog.versions.count == 1 ? catalog.versions.first : nil)
-        {
-            let graph = EntityGraph(version.model, named: catalog.displayName(of: version))
-            (report, drawing) = (graph.json, graph.drawing)
-        } else {
-            let graph = try versions(catalog, mappings, on: console)
-            (report, drawing) = (graph.json, graph.drawing)
-        }
+        var (report, drawing) = try graph(catalog, from: from, to: to, on: console)
         let text = form == .svg ? drawing.svg : drawing.dot
         report += ["format": form.rawValue, "output": output]
         guard let output else {
@@ -63,12 +47,24 @@ struct GraphCommand: Command {
         return .success
     }
 
-    private func versions(
-        _ catalog: ModelCatalog, _ mappings: [String], on console: Console
-    ) throws -> VersionGraph {
-        var given: [MappingModel] = []
-        for path in mappings { given += try MappingFile.loadAll(path: path) }
-        given = MappingModel.distinct(given)
+    private func graph(
+        _ catalog: ModelCatalog, from: String?, to: String?, on console: Console
+    ) throws -> (JSON, BoxDrawing) {
+        let only = catalog.versions.count == 1 ? catalog.versions.first : nil
+        guard let version = try to.map({ try catalog.version(named: $0) }) ?? only else {
+            let graph = try versions(catalog, on: console)
+            return (graph.json, graph.drawing)
+        }
+        let (old, name) = (try from.map { try catalog.version(named: $0) }, catalog.displayName(of: version))
+        let graph =
+            old.map {
+                EntityGraph(from: $0.model, to: version.model, named: (catalog.displayName(of: $0), name))
+            } ?? EntityGraph(version.model, named: name)
+        return (graph.json, graph.drawing)
+    }
+
+    private func versions(_ catalog: ModelCatalog, on console: Console) throws -> VersionGraph {
+        let given = try arguments.mappingModels
         let beside = try MappingsBeside(catalog, given: given, files: FileLayer())
         let mappingModels = given + beside.mappingModels
         let catalog = catalog.ordered(along: mappingModels)

@@ -2,30 +2,17 @@
 enum TextMetrics {
     /// The width of a text of a font size; a bold one is a little wider.
     static func width(_ text: String, size: Double, isBold: Bool = false) -> Double {
-        let (proportional, fixed) = text.unicodeScalars.reduce((0, 0)) { sum, scalar in
-            let share = share(scalar)
-            return (sum.0 + share, sum.1 + max(share, fixedShare))
-        }
-        // A bold font of one width is no wider.
-        return max(proportional * (isBold ? 1.1 : 1), fixed) * size
+        text.unicodeScalars.map(share).reduce(0, +) * (isBold ? 1.1 : 1) * size
     }
 
-    /// The width of a letter in fonts in which all letters have the same.
-    private static let fixedShare = 0.61
-
-    /// A scalar's width as a share of the font size; those of Latin letters are of Verdana, the widest common font.
+    /// A scalar's width as a share of the font size; those of Latin letters are of Verdana, the widest common font, and
+    /// of fonts in which all letters have the same width.
     private static func share(_ scalar: Unicode.Scalar) -> Double {
         switch scalar {
-        case "i", "j", "l", "I", "'", ".", ",", ":", ";", "|", "!": return 0.46
-        case "f", "r", "t", "(", ")", "[", "]", "/", "\\", "-", " ", "J": return 0.46
-        case "m", "M", "w", "W", "@", "%", "…", "→": return 1.08
-        case "a"..."z": return 0.64
-        case "0"..."9", "_", "*": return 0.64
-        case "A"..."Z": return 0.79
-        case "+", "−", "~", "=", "<", ">", "#", "&": return 0.82
-        default:
-            // Marks that combine with the letter before take no room, but are rare; ideographs take a whole square.
-            return scalar.value >= 0x1F000 ? 1.4 : scalar.value >= 0x1100 ? 1.05 : 0.8
+        case "m", "M", "w", "W", "@", "%", "…", "→": 1.08
+        case "a"..."z", "0"..."9", "_", "*", " ", ".", ",", ":", "/", "-", "(", ")": 0.64
+        // Marks that combine with the letter before take no room, but are rare; ideographs take a whole square.
+        default: scalar.value >= 0x1F000 ? 1.4 : scalar.value >= 0x1100 ? 1.05 : 0.82
         }
     }
 

@@ -31,7 +31,6 @@ struct ManualCommand: Command {
 
 /// A manual page: the help in the language man(7).
 struct ManualPage {
-    /// The name without the section.
     let name: String
     let text: String
 
@@ -41,10 +40,7 @@ struct ManualPage {
     static var all: [ManualPage] {
         let names = Syntax.table.map { name(ofCommand: $0.name) }
         let about = "migrate Core Data stores that are too large for memory"
-        let overview =
-            HelpText.overview(width: width)
-            + ["", "Exit status:"] + ExitCode.allCases.map { "  \($0.rawValue)  \($0.meaning)" }
-        return [ManualPage("ferry", about, overview, names)]
+        return [ManualPage("ferry", about, HelpText.overview(width: width), names)]
             + zip(Syntax.table, names).map { syntax, own in
                 let first = "ferry-\(syntax.name.prefix { $0 != " " })-"
                 let family = names.filter { $0.hasPrefix(first) && $0 != own }

@@ -15,6 +15,18 @@ extension CommandReport {
     func text(width: Int) -> [String] { report.text(width: width) }
 }
 
+/// The end of one store's migration.
+protocol RunReport: CommandReport {
+    /// The outcome in one word, as in the JSON.
+    var word: String { get }
+    var code: ExitCode { get }
+    func show(on console: Console)
+}
+
+extension RunReport {
+    func show(on console: Console) { for line in text(width: console.width) { console.say(line) } }
+}
+
 /// What only a report file has of a plan and its run.
 struct ReportDetails {
     /// Nil if the run ended before its plan, and for the report of a plan.
@@ -70,15 +82,17 @@ struct ReportDetails {
 /// The report of a command that ended with an error.
 ///
 /// Without it, the report of an earlier call would tell of a success.
-struct FailureReport: CommandReport {
+struct FailureReport: RunReport {
     let error: FerryError
     let store: String
     /// The title of the page that the command would have made.
     var title = MigrationRendering.title
     var details = ReportDetails()
 
-    /// The outcome in one word, and in a sentence.
-    var outcome: (word: String, text: String, kind: Report.Verdict) {
+    var code: ExitCode { ExitCode(error.code.consequence) }
+    var word: String { outcome.word }
+
+    private var outcome: (word: String, text: String, kind: Emphasis) {
         switch error.code.consequence {
         case .refused, .usage: ("refused", "Refused before anything changed.", .bad)
         case .failed, .differs: ("failed", "Failed; the store is unchanged.", .bad)
@@ -90,7 +104,7 @@ struct FailureReport: CommandReport {
 
     var json: JSON {
         var known: JSON = [
-            "outcome": outcome.word, "from": details.plan?.chain.first, "to": details.plan?.chain.last,
+            "outcome": word, "from": details.plan?.chain.first, "to": details.plan?.chain.last,
             "mode": details.plan?.steps.first?.mode.rawValue, "store": store,
         ]
         if let summary { known += ["verification": summary.json] }
@@ -118,8 +132,8 @@ struct FailureReport: CommandReport {
         console.note(error)
         for refusal in refusals.dropFirst() { console.note(refusal) }
         for difference in summary?.differences ?? [] {
-            let name = difference.entity.map { $0 + (difference.property.map { "." + $0 } ?? "") }
-            let place = [name, difference.example.map { "for example \($0)" }].compactMap { $0 }
+            let name = placeName(difference.entity, difference.property)
+            let place = [name, difference.example.map { "for example \($0)" } ?? ""].filter { !$0.isEmpty }
             console.note(
                 "  \(difference.check): \(difference.count.grouped) "
                     + (place.isEmpty ? "" : "(\(place.joined(separator: ", ")))"))

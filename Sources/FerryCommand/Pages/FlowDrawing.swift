@@ -33,7 +33,6 @@ struct FlowDrawing {
     /// `least` has room for a name above a number.
     private static let (least, gap, top) = (28.0, 8.0, 26.0)
 
-    /// Nil if there is nothing to draw.
     var markup: Markup? {
         let drawn = flows.enumerated().filter { $0.element.count ?? 1 > 0 }
             .inOrder { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
@@ -62,11 +61,7 @@ struct FlowDrawing {
         var name: String
         var y: Double
         var height: Double
-        /// Nil if the count of one of the node's flows is unknown.
-        var count: Int64?
-        var isEstimated: Bool
-        /// The number of entity mappings at the node.
-        var mappings: Int
+        var flows: [Flow]
     }
 
     /// The nodes of one side below each other, and the y coordinate of each flow at its node.
@@ -82,13 +77,7 @@ struct FlowDrawing {
                 places[index] = place
                 place += thickness(flows[index], flows)
             }
-            nodes.append(
-                Node(
-                    name: name, y: y, height: height,
-                    count: own.contains { flows[$0].count == nil }
-                        ? nil : own.compactMap { flows[$0].count }.clampedSum,
-                    isEstimated: own.contains { flows[$0].isEstimated },
-                    mappings: Set(own.map { flows[$0].mapping }).count))
+            nodes.append(Node(name: name, y: y, height: height, flows: own.map { flows[$0] }))
             y += height + Self.gap
         }
         return (nodes, places, y - Self.top)
@@ -121,9 +110,12 @@ struct FlowDrawing {
         let labelX = isLeft ? Self.leftBar - 6 : Self.rightBar + Self.bar + 6
         let anchor = isLeft ? "end" : "start"
         let middle = node.y + node.height / 2
-        var number = Quantity.rowsText(node.count, isEstimated: node.isEstimated)
+        let (counts, mappings) = (node.flows.compactMap(\.count), Set(node.flows.map(\.mapping)))
+        var number = Quantity.rowsText(
+            counts.count == node.flows.count ? counts.clampedSum : nil,
+            isEstimated: node.flows.contains { $0.isEstimated })
         // Several mappings mostly read the same objects: the sum of their numbers would mean nothing.
-        if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
+        if isLeft, mappings.count > 1 { number = "by \(mappings.count) mappings" }
         let room = isLeft ? labelX - 2 : Self.width - labelX - 2
         let name = Drawing.text(node.name, labelX, middle - 2, within: room, size: 11, anchor: anchor)
         return [

@@ -4,8 +4,6 @@
 indirect enum Markup: Sendable {
     case text(String)
     case node(String, [(String, String)], [Markup])
-    /// A style sheet; the type keeps input out of it.
-    case style(Template)
 
     /// Attributes in their order; a nil attribute is left out.
     typealias Attributes = KeyValuePairs<String, (any MarkupValue)?>
@@ -39,7 +37,6 @@ indirect enum Markup: Sendable {
     private func write(to output: inout String) {
         switch self {
         case .text(let text): output += Self.escaped(text)
-        case .style(let sheet): output += "<style>\n\(sheet.filled())</style>\n"
         case .node(let name, let attributes, let content):
             output += "<" + name
             for (key, value) in attributes { output += " \(key)=\"\(Self.escaped(value))\"" }
@@ -80,11 +77,9 @@ extension String {
     }
 }
 
-/// The value of an attribute.
 protocol MarkupValue: Sendable {
     var inMarkup: String { get }
 }
 
 extension String: MarkupValue { var inMarkup: String { self } }
-/// A coordinate of a drawing, with one decimal place.
 extension Double: MarkupValue { var inMarkup: String { Quantity.decimal(self, places: 1) } }

@@ -3,27 +3,6 @@ internal import FerryBase
 
 /// A report in parts, which a terminal prints and a page shows.
 struct Report: Sendable {
-    enum Verdict: String, Sendable {
-        case good, caution, bad
-
-        /// The sign of the verdict on a page, since not everybody sees the colour.
-        var sign: String {
-            switch self {
-            case .good: "✓"
-            case .caution: "!"
-            case .bad: "✗"
-            }
-        }
-
-        fileprivate var emphasis: Emphasis {
-            switch self {
-            case .good: .good
-            case .caution: .caution
-            case .bad: .bad
-            }
-        }
-    }
-
     enum Part: Sendable {
         /// Labels with their values, if there are values; a terminal's values begin after `margin` characters.
         case facts(margin: Int, [(label: String, value: String?)])
@@ -35,26 +14,25 @@ struct Report: Sendable {
         case table([TableColumn], [[String]], best: Int? = nil)
         /// Sentences, and commands to paste.
         case remedy(String)
-        /// An empty line on a terminal.
         case space
         /// What only a page has room for, below a heading if it has one.
         case onPage(String?, [Markup])
     }
 
     let title: String
-    let verdict: (kind: Verdict, text: String)
+    let verdict: (kind: Emphasis, text: String)
     var parts: [Part]
     /// Whether a terminal shows the verdict below the parts, where it stays in view.
     var endsWithVerdict = false
 
-    init(_ title: String, _ kind: Verdict, _ verdict: String, _ parts: [Part] = []) {
+    init(_ title: String, _ kind: Emphasis, _ verdict: String, _ parts: [Part] = []) {
         (self.title, self.verdict, self.parts) = (title, (kind, verdict), parts)
     }
 
     // MARK: The terminal
 
     func text(width: Int) -> [String] {
-        let verdict = verdict.kind.emphasis.mark(verdict.text)
+        let verdict = verdict.kind.mark(verdict.text)
         let shown = parts.flatMap { lines($0, width: width) }
         guard endsWithVerdict, !shown.isEmpty else { return [verdict] + shown }
         return shown.drop { $0.isEmpty } + ["", verdict]
@@ -87,6 +65,8 @@ struct Report: Sendable {
 
     // MARK: The page
 
+    /// The signs of verdicts, since not everybody sees the colour.
+    private static let signs: [Emphasis: String] = [.good: "✓", .caution: "!", .bad: "✗"]
     /// A page with fewer headings is short enough without a table of contents.
     private static let leastListed = 4
     /// Characters; a narrow page shows a command's line of this length.
@@ -95,8 +75,8 @@ struct Report: Sendable {
     var page: String {
         var body = [
             Markup.element(
-                "p", ["class": "verdict \(verdict.kind.rawValue)", "role": "status"],
-                "\(verdict.kind.sign) \(verdict.text)")
+                "p", ["class": "verdict \(verdict.kind)", "role": "status"],
+                "\(Self.signs[verdict.kind] ?? "") \(verdict.text)")
         ]
         var headings: [String] = []
         for part in parts {
@@ -172,12 +152,10 @@ struct Report: Sendable {
 }
 
 extension Report.Part {
-    /// A heading and a list, if there are sentences.
     static func titled(_ title: String, _ texts: [String]) -> [Report.Part] {
         texts.isEmpty ? [] : [.heading(title), .list(texts)]
     }
 
-    /// A heading and a table, if there are rows.
     static func titled(_ title: String, _ columns: [TableColumn], _ rows: [[String]]) -> [Report.Part] {
         rows.isEmpty ? [] : [.heading(title), .table(columns, rows)]
     }
@@ -185,7 +163,7 @@ extension Report.Part {
     static func losses(_ losses: [Loss]) -> [Report.Part] {
         titled(
             "Lost", [.text("Entity"), .text("Property"), .number("Number"), .text("Because")],
-            losses.map { [$0.entity, $0.property ?? "", LossTable.number($0), $0.because] })
+            losses.map { [$0.entity, $0.property ?? "", $0.number, $0.because] })
     }
 
     static func refusals(_ refusals: [FerryError]) -> [Report.Part] {

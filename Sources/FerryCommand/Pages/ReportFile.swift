@@ -116,9 +116,9 @@ struct ReportPlace: Sendable {
     }
 
     /// Writes the report of a store; a failure is a warning, since it does not change the migration's outcome.
-    func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
+    func write(_ outcome: any RunReport, of store: String, on console: Console) {
         do throws(FerryError) {
-            for file in try files(of: store) { try file.write(outcome.report) }
+            for file in try files(of: store) { try file.write(outcome) }
         } catch {
             console.warn("The report could not be written: \(error.message)")
         }

@@ -14,7 +14,6 @@ struct RunDrawing {
     private let total: Double
     private let limit: Double
 
-    /// `label` words a phase.
     init(_ samples: RunSamples, limit: Int64, label: (Phase) -> String) {
         memory = samples.memory.enumerated().compactMap { index, bytes in
             bytes.map { (Double(index) * samples.intervalSeconds, Double(max(0, $0))) }
@@ -25,7 +24,6 @@ struct RunDrawing {
         self.limit = Double(limit)
     }
 
-    /// Nil if there is nothing to compare.
     var markup: Markup? {
         guard lines.count > 1, total > 0, total.isFinite else { return nil }
         let bottom = Self.top + Self.plot + 14 + Double(lines.count) * Self.pitch

@@ -2,7 +2,6 @@ internal import FerryBase
 internal import FerryMapping
 
 extension PolicyPackage {
-    /// The struct for a policy class, with the hooks that the mapping model implies.
     func source(of policy: PolicyClass) -> String {
         let related = policy.parts.filter { !late($0).isEmpty }
         var hooks = ""
@@ -88,9 +87,7 @@ extension PolicyPackage {
     }
 }
 
-/// Text in Swift syntax.
 enum SwiftText {
-    /// A string literal.
     static func quoted(_ text: String) -> String {
         let signs: [Unicode.Scalar: String] = ["\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"]
         let literal = text.unicodeScalars.map { scalar in

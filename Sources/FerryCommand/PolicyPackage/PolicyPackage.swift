@@ -7,11 +7,8 @@ internal import FerryMapping
 /// The package builds as it is. Behaviour that only the classes' code defines is a call of `unwritten`, which fails the
 /// migration, so that a forgotten place never loses data.
 struct PolicyPackage {
-    struct File {
-        /// The path relative to the package's folder.
-        var path: String
-        var text: String
-    }
+    /// The path relative to the package's folder, and the text.
+    typealias File = (path: String, text: String)
 
     let name: String
     let mapping: MappingModel
@@ -24,9 +21,7 @@ struct PolicyPackage {
     let sourceModel: String
     let target: String
 
-    /// A policy class and its entity mappings.
     struct PolicyClass {
-        /// The name in the mapping model.
         var className: String
         var typeName: String
         var parts: [StandIn.Part]
@@ -34,13 +29,13 @@ struct PolicyPackage {
 
     var files: [File] {
         [
-            File(path: "Package.swift", text: Template.manifest.filled(values)),
-            File(path: "README.md", text: Template.readMe.filled(values)),
-            File(path: ".gitignore", text: ".build\n"),
-            File(path: "Sources/Policies/Policies.swift", text: Template.policies.filled(values)),
-            File(path: "Sources/Migrate/main.swift", text: Template.main.filled(values)),
-            File(path: "Tests/PoliciesTests/MigrationTests.swift", text: Template.tests.filled(values)),
-        ] + classes.map { File(path: "Sources/Policies/\($0.typeName).swift", text: source(of: $0)) }
+            ("Package.swift", Template.manifest.filled(values)),
+            ("README.md", Template.readMe.filled(values)),
+            (".gitignore", ".build\n"),
+            ("Sources/Policies/Policies.swift", Template.policies.filled(values)),
+            ("Sources/Migrate/main.swift", Template.main.filled(values)),
+            ("Tests/PoliciesTests/MigrationTests.swift", Template.tests.filled(values)),
+        ] + classes.map { ("Sources/Policies/\($0.typeName).swift", source(of: $0)) }
     }
 
     var classNames: [String] { classes.map(\.className) }
@@ -77,7 +72,6 @@ struct PolicyPackage {
     /// The entities whose objects only a policy creates.
     var unfilled: [String] { standIn.parts.filter(\.isUnfilled).compactMap(\.original.destination) }
 
-    /// The values of the templates.
     private var values: [String: String] {
         [
             "name": name, "quotedName": SwiftText.quoted(name), "requirement": ferry.requirement,
@@ -95,9 +89,7 @@ struct PolicyPackage {
 
 /// The package of Ferry that a package with policies depends on.
 struct FerryDependency {
-    /// The dependency in the package manifest.
     let requirement: String
-    /// The package's name in the dependencies of targets.
     let identity: String
 
     /// Makes the dependency from a folder, whose path is made relative to the package, or from a URL.

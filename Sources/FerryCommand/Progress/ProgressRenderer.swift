@@ -1,10 +1,8 @@
 internal import Ferry
 internal import FerryBase
 
-/// The facts of a plan that progress lines show.
 struct RunOutline: Sendable {
     var steps: Int
-    /// In bytes.
     var memoryLimit: Int
     /// Whether the run is a rehearsal, which replaces no store.
     var isRehearsal = false
@@ -17,7 +15,6 @@ enum ProgressForm: String, CaseIterable, Sendable {
         self = try arguments.choice("--progress", among: Self.allCases) ?? .auto
     }
 
-    /// The interval between lines in nanoseconds.
     fileprivate var interval: UInt64 { self == .bar ? 100_000_000 : 10_000_000_000 }
 }
 
@@ -27,7 +24,6 @@ enum ProgressForm: String, CaseIterable, Sendable {
 /// of each phase, then a line every ten seconds. JSON Lines have the start of each phase and each update at once.
 final class ProgressRenderer: Sendable {
     private static let barWidth = 20
-    /// The width if the terminal reports none.
     private static let usualWidth = 80
 
     private let console: Console
@@ -83,11 +79,10 @@ final class ProgressRenderer: Sendable {
         }
     }
 
-    /// Writes a warning on a line of its own.
     func warn(_ warning: FerryWarning) {
         finish()
         // In JSON Lines a warning is an object, too, so that each line can be parsed.
-        if form == .json { return console.note(["warning": warning.message, "detail": WarningDetails.json(warning)]) }
+        if form == .json { return console.note(["warning": warning.message, "detail": warning.json]) }
         console.warn(warning.message)
     }
 
@@ -104,20 +99,16 @@ final class ProgressRenderer: Sendable {
     private func bar(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
         let width = (console.currentWidth ?? Self.usualWidth) - 1
         var parts = rate.parts(update)
-        var filled = 0
         if let fraction = rate.fraction {
             // Full at 100 %, which only the end has.
             let percent = min(100, max(0, Int(fraction * 100)))
-            filled = percent * Self.barWidth / 100
+            let filled = percent * Self.barWidth / 100
             let signs = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.barWidth - filled)
             parts.insert("[\(signs)] \(percent) %", at: 0)
         }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }
-        // Colour starts behind the bracket; escape sequences take no columns, so they are inserted last.
-        guard filled > 0, line.count > filled else { return line }
-        let done = line.dropFirst().prefix(filled)
-        return "[" + console.painted(String(done), .good) + line.dropFirst(1 + filled)
+        return line
     }
 
     private func write(_ update: ProgressUpdate) {

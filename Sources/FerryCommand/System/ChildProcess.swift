@@ -37,7 +37,6 @@ struct ChildProcess: ~Copyable {
         isAtEnd = reading == .nothing
     }
 
-    /// The path of the running program.
     static func ownPath() throws(FerryError) -> String {
         let path = ferry_own_path()
         guard let path else { throw failure("find the running program", errno) }

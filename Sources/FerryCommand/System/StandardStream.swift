@@ -17,7 +17,6 @@ enum StandardStream: Int32, Sendable {
     var isTerminal: Bool { isatty(rawValue) == 1 }
     static var isInputTerminal: Bool { isatty(0) == 1 }
 
-    /// The terminal's columns; nil without a terminal.
     var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }
 
     /// Whether the terminal shows colours and its user wants them, by the rules of https://no-color.org.

@@ -1,6 +1,5 @@
 internal import Ferry
 internal import FerryBase
-internal import Foundation
 
 struct TuneCommand: PolicyCommand {
     static let name = "tune"
@@ -72,7 +71,6 @@ struct TuneCommand: PolicyCommand {
         _ sizes: [Int], _ times: Int, into result: inout TuneResult, _ stop: StopRequest, _ progress: ProgressForm,
         on console: Console
     ) throws -> (report: any CommandReport, code: ExitCode)? {
-        try warmUp(result.store)
         // The words hold the values of ferry.json; a process that read it would also write its report.
         let words =
             ["\("--config")=\(ConfigFile.none)"]
@@ -91,10 +89,10 @@ struct TuneCommand: PolicyCommand {
             var lines: [String] = []
             while let line = child.line() { lines.append(line) }
             let code = child.wait()
-            let text = Data(lines.joined(separator: "\n").utf8)
+            let printed = JSON.read(Array(lines.joined(separator: "\n").utf8)) ?? .null
             if stop.isRequested, code != 0 { break }
-            guard code == 0 else {
-                let failure = (JSON.read(Array(text)) ?? .null)["error"]
+            guard code == 0, let run = printed["runs"].elements.first.map(TuneResult.Run.init) else {
+                let failure = printed["error"]
                 let error = FerryError(
                     FerryError.Code.all.first { $0.name == failure["code"].text } ?? .internalError,
                     failure["message"].text ?? "A process ended without a report.",
@@ -103,10 +101,6 @@ struct TuneCommand: PolicyCommand {
                 let report = FailureReport(error: error, store: result.store, title: TuneResult.title)
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
-            let measurement = try JSONDecoder().decode(MeasuredSize.self, from: text)
-            guard let run = measurement.runs.first else {
-                throw FerryError(.internalError, "A process reported no measurements.")
-            }
             measured[number % sizes.count].append(run)
             result.runs = measured.filter { !$0.isEmpty }.map(TuneResult.Run.init(medianOf:))
         }
@@ -114,21 +108,111 @@ struct TuneCommand: PolicyCommand {
         if count < all { result.note = "Stopped after \(count) of \(all) measurements." }
         return nil
     }
+}
 
-    /// Reads the store once, so that the first size does not wait for the disk.
-    private func warmUp(_ store: String) throws {
-        let file = try FileLayer().open(store)
-        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-        defer { piece.deallocate() }
-        var offset: Int64 = 0
-        // Larger parts of a store do not stay in the cache.
-        while offset < 1 << 30 {
-            let count = try file.read(into: piece, at: offset)
-            if count == 0 { return }
-            offset += Int64(count)
+struct TuneResult: CommandReport {
+    static let title = "Chunk sizes"
+
+    /// The measurements of one chunk size, under the names that they have in the JSON.
+    struct Run: JSONConvertible, Sendable {
+        var chunkRows: Int64
+        var rowsPerSecond: Double?
+        var peakResidentBytes: Int64?
+        var longestChunkSeconds: Double
+        /// The longest time between two commits, which a kill loses.
+        var worstLostSeconds = 0.0
+        var rows: Int64 = 0
+
+        var json: JSON {
+            [
+                "chunkRows": chunkRows, "rowsPerSecond": rowsPerSecond, "peakResidentBytes": peakResidentBytes,
+                "longestChunkSeconds": longestChunkSeconds, "worstLostSeconds": worstLostSeconds, "rows": rows,
+            ]
         }
+
+        fileprivate var cells: [String] {
+            [
+                chunkRows.grouped, rows.grouped, rowsPerSecond.map { Quantity.whole($0).grouped } ?? "?",
+                peakResidentBytes.map { Quantity.sizeText($0) } ?? "?",
+                Quantity.durationText(seconds: longestChunkSeconds), Quantity.durationText(seconds: worstLostSeconds),
+            ]
+        }
+    }
+
+    /// The least part of the highest speed that a smaller size must reach.
+    private static let tolerance = 0.95
+
+    let store: String
+    let sample: Int64?
+    let chunkSeconds: Double
+    let memoryLimit: Int64
+    var runs: [Run] = []
+    var note: String?
+
+    /// The recommended rows in one chunk; nil if no size fits.
+    var recommended: Int64? {
+        let fitting = runs.filter { $0.longestChunkSeconds <= chunkSeconds && $0.peakResidentBytes ?? 0 <= memoryLimit }
+        guard let quickest = fitting.compactMap(\.rowsPerSecond).max() else { return nil }
+        return fitting.filter { $0.rowsPerSecond ?? 0 >= quickest * Self.tolerance }.map(\.chunkRows).min()
+    }
+
+    var json: JSON {
+        [
+            "runs": runs, "recommended": recommended, "store": store, "sample": sample,
+            "chunkSeconds": chunkSeconds, "memoryLimit": memoryLimit, "note": note,
+        ]
+    }
+
+    var report: Report {
+        let rows = sample.map { "the first \($0.grouped) of each entity in each step" } ?? "all"
+        let parts: [Report.Part] = [
+            .space,
+            .table(
+                Self.columns, runs.map(\.cells),
+                best: recommended.flatMap { best in runs.firstIndex { $0.chunkRows == best } }),
+            .space, .facts(margin: 7, [("Store", store), ("Rows", rows)]),
+        ]
+        return Report(
+            Self.title, recommended == nil ? .caution : .good,
+            [runs.isEmpty && note != nil ? nil : advice, note].compactMap { $0 }.joined(separator: " "),
+            runs.isEmpty ? [] : parts)
+    }
+
+    private static let columns = [
+        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Lost by a kill",
+    ].map(TableColumn.number)
+
+    private var advice: String {
+        let bounds = "\(Quantity.durationText(seconds: chunkSeconds)) and \(Quantity.sizeText(memoryLimit))"
+        guard let recommended else {
+            return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
+        }
+        return "Recommended: --chunk-size \(recommended), within \(bounds)."
     }
 }
 
-/// What a process that measured one size prints.
-private struct MeasuredSize: Decodable { var runs: [TuneResult.Run] }
+extension TuneResult.Run {
+    init(_ json: JSON) {
+        self.init(
+            chunkRows: json["chunkRows"].whole ?? 0, rowsPerSecond: json["rowsPerSecond"].number,
+            peakResidentBytes: json["peakResidentBytes"].whole,
+            longestChunkSeconds: json["longestChunkSeconds"].number ?? 0,
+            worstLostSeconds: json["worstLostSeconds"].number ?? 0, rows: json["rows"].whole ?? 0)
+    }
+
+    init(of chunkRows: Int, _ report: RehearsalReport) {
+        self.init(
+            chunkRows: Int64(chunkRows), rowsPerSecond: report.rowsPerSecond,
+            peakResidentBytes: report.peakResidentBytes, longestChunkSeconds: report.longestChunk.inSeconds,
+            worstLostSeconds: report.longestUnit.inSeconds, rows: report.rows)
+    }
+
+    /// The run of the middle speed, with the middle of the longest chunks and the highest peak.
+    init(medianOf runs: [TuneResult.Run]) {
+        func middle(_ value: (TuneResult.Run) -> Double) -> Double { runs.map(value).sorted()[runs.count / 2] }
+        self = runs.sorted { $0.rowsPerSecond ?? 0 < $1.rowsPerSecond ?? 0 }[runs.count / 2]
+        longestChunkSeconds = middle(\.longestChunkSeconds)
+        worstLostSeconds = middle(\.worstLostSeconds)
+        peakResidentBytes = runs.compactMap(\.peakResidentBytes).max()
+    }
+}
