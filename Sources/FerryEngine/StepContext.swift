@@ -8,35 +8,42 @@ package import FerryStore
 final class StepContext {
     let step: StepPlan
     let connection: Connection
-    /// The layout with the actual table and column names of the source store.
-    let source: StoreLayout
-    let destination: StoreLayout
+    let planning: StepPlanning
     let program: StepProgram
     let options: EngineOptions
     let progress: ProgressTable
     /// The statements that follow from the plan.
     let sql: StepSQL
+    /// Whether each unit commits; in the store they are parts of one transaction.
+    let commitsUnits: Bool
+    /// Whether the statements of tables that stay have not all run.
+    var isAltering = false
     private let pageSize: Int64
     private var statements: [String: Statement] = [:]
+    private var evidence: PolicyEvidence?
+    private let notes: SourceNotes
     /// Opens a connection to the source only, under the same schema name, for the thread that reads ahead.
     let openSource: () throws -> Connection
 
+    /// The layout with the actual table and column names of the source store.
+    var source: StoreLayout { planning.source }
+    var destination: StoreLayout { planning.destination }
+    /// The name of the old version's database before the first operation.
+    var sourceName: String { planning.storeName }
+
     init(
-        step: StepPlan, connection: Connection, source: StoreLayout, destination: StoreLayout,
-        program: StepProgram, options: EngineOptions, openSource: @escaping () throws -> Connection
-    ) throws(DatabaseError) {
-        self.openSource = openSource
-        self.program = program
-        self.step = step
-        self.connection = connection
-        self.source = source
-        self.destination = destination
-        self.options = options
-        progress = try ProgressTable(on: connection)
+        _ run: StepRun, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection,
+        openSource: @escaping () throws -> Connection
+    ) throws {
+        (step, options) = (run.step, run.options)
+        (self.planning, self.program, self.connection, self.openSource) = (planning, program, connection, openSource)
+        commitsUnits = if case .file = run.place { true } else { false }
+        notes = try SourceNotes(step, planning, program, on: connection)
+        progress = try ProgressTable(on: connection, inStore: !commitsUnits)
         sql = StepSQL(
-            step, source: source, destination: destination, program: program,
-            indexes: ValueIndexes(of: source, on: connection),
-            joinForms: try JoinForms(of: program, destination, on: connection, schema: "source"))
+            step, source: planning.source, destination: planning.destination, program: program,
+            indexes: ValueIndexes(of: planning.source, on: connection),
+            joinForms: try JoinForms(of: program, planning.destination, on: connection, schema: "source"))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
@@ -51,6 +58,13 @@ final class StepContext {
 
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
+
+    /// The effects of policies, once all of them have run.
+    func policyEvidence() throws -> PolicyEvidence {
+        let evidence = try evidence ?? PolicyRun.evidence(in: self)
+        self.evidence = evidence
+        return evidence
+    }
 
     // MARK: Cached statements
 
@@ -105,6 +119,7 @@ final class StepContext {
 
     /// Runs one unit: SQLite commits its work and its progress record together, or neither.
     func unit(writesScratch: Bool, _ body: () throws -> Void) throws {
+        guard commitsUnits else { return try body() }
         // IMMEDIATE would lock scratch for writing as well, and each commit would then cover two files.
         try connection.transaction {
             try body()
@@ -131,6 +146,67 @@ final class StepContext {
             try progress.save(entry, for: unit)
         }
         try options.stop.checkBetweenUnits(after: Clock.nanoseconds(since: start))
+    }
+}
+
+extension StepContext {
+    private static let healed = "healed:"
+
+    /// Records rows that the step leaves out, in the unit that does so.
+    func noteHealed(_ kind: DamageKind, _ entity: String, _ rows: Int64) throws {
+        let entry = ProgressTable.Entry(isDone: true, dropped: rows)
+        try progress.save(entry, for: "\(Self.healed)\(kind.rawValue):\(entity)")
+    }
+
+    /// The damaged rows, and the changes of the history, that the step leaves out.
+    func healed() throws -> [(kind: DamageKind, entity: String, rows: Int64)] {
+        try progress.entries(Self.healed).compactMap { name, entry in
+            let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return nil }
+            return (DamageKind(rawValue: parts[0]), parts[1], entry.dropped)
+        } + notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
+    }
+
+    /// The rows of entities that the new version does not have.
+    func unmapped() -> [(entity: String, rows: Int64)] { notes.unmapped }
+
+    /// Tables and columns of earlier versions that no longer exist.
+    func leftBehind() throws -> [String] {
+        program.moves.leftBehind(of: planning.appObjects.leftovers, in: try StoreCatalog(connection), destination)
+    }
+}
+
+/// What a report says of rows that no operation counts; read before the first one, as long as the source is there.
+private struct SourceNotes {
+    private(set) var unmapped: [(entity: String, rows: Int64)] = []
+    private(set) var droppedHistory: [(entity: String, rows: Int64)] = []
+
+    init(_ step: StepPlan, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection) throws {
+        for entity in step.resolved.droppedEntities {
+            guard let number = planning.source.number(of: entity), let table = planning.source.table(of: entity) else {
+                continue
+            }
+            let rows =
+                try step.sourceRows?[entity]
+                ?? connection.integer(
+                    "SELECT count(*) FROM \(planning.storeName).\(table.name) WHERE Z_ENT = ?", [.integer(number)]) ?? 0
+            if rows > 0 { unmapped.append((entity, rows)) }
+        }
+        guard let changes = planning.appObjects.history?.changes else { return }
+        // Their objects get new keys or lose their entity, so that their object IDs are not valid any more.
+        let dropped = program.moves.droppedHistory.map(\.number)
+        if step.keepsTables, dropped.isEmpty { return }
+        let kept = HistoryTables.translations(by: step.resolved, planning.source, planning.destination).map(\.from)
+        let names = planning.source.entitiesByNumber
+        let rows = try connection.rows(
+            """
+            SELECT ZENTITY, count(*) FROM \(planning.storeName).\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY
+            """)
+        for row in rows {
+            let number = row[0].integer ?? 0
+            guard step.keepsTables ? dropped.contains(number) : !kept.contains(number) else { continue }
+            droppedHistory.append((names[number] ?? "entity \(number)", row[1].integer ?? 0))
+        }
     }
 }
 

@@ -5,76 +5,108 @@ package import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Runs one copy step of a plan into a run folder.
+/// Runs one step of a plan in a place, and reports on it.
 ///
-/// The folder gets `destination.sqlite`, unless the run of the kept part has made it, and `scratch.sqlite`. A call
-/// resumes an unfinished run, and only reports on a finished one. The destination keeps its progress table until
-/// ``finish()``, for verification.
+/// In a file a call resumes an unfinished run, and only reports on a finished one. The destination keeps its progress
+/// table until ``finish(journal:)``, for verification.
 package struct StepRun {
     package var step: StepPlan
-    package var sourcePath: String
-    /// Whether no other program can change the source file during the run (a finished earlier step).
-    package var isSourcePrivate: Bool
-    package var folder: String
+    package let place: Place
     package var options: EngineOptions
     package var policies: PolicyRegistry
-    /// The last operations of the kept part: the app's views and triggers, which its destination has lost.
-    package var closing: [StepOperation] = []
+    /// The program of a step in the store that was found before, if its schema has not changed since.
+    package var found: StepProgram?
 
-    /// `keepsTables`: the tables of the step's kept part stay; that part has run in place on the destination.
     package init(
-        step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
-        policies: PolicyRegistry = PolicyRegistry(), keepsTables: Bool = false
+        _ step: StepPlan, in place: Place, options: EngineOptions, policies: PolicyRegistry = PolicyRegistry()
     ) {
-        self.policies = policies
-        self.step = step
-        if !keepsTables { self.step.keptPart = nil }
-        self.sourcePath = sourcePath
-        self.isSourcePrivate = isSourcePrivate
-        self.folder = folder
-        self.options = options
+        (self.step, self.place, self.options, self.policies) = (step, place, options, policies)
+        // Counts of the plan include rows that are dropped here.
+        if step.mode == .inPlace, options.damaged == .drop { self.step.sourceRows = nil }
     }
 
-    package var destinationPath: String { folder + "/destination.sqlite" }
-    package var scratchPath: String { folder + "/scratch.sqlite" }
-
-    /// Copies rows, links and indexes, each in units that the progress table records.
+    /// Runs what is left of the program.
     ///
-    /// The report has the counts of all calls, but chunk times of this call only. A failed run stays resumable.
-    package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
-
-    private func runHere() throws -> StepReport {
-        var opened: StepContext?
-        do {
-            let (context, resumed) = try RunDatabase(run: self).open()
-            opened = context
-            var report = StepReport()
-            report.resumed = resumed
-            var operations = try StepOperations(context, policies: policies)
-            try operations.run(report: &report)
-            try count(context, into: &report)
-            return report
-        } catch let error as DatabaseError {
-            if error.isTooBig, let context = opened {
-                let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
-                if let refusal = try search.refusal(above: options.wholeValueBytes, options, cause: error) {
-                    throw refusal
-                }
-            }
-            throw FerryError(database: error, whileDoing: "migrating to version \(step.resolved.destination.name)")
+    /// The report has the counts of all calls, but chunk times of this call only. A failed run in a file stays resumable,
+    /// and in the store leaves the old version.
+    ///
+    /// - Parameter beforeCommit: Receives the report of a step in the store before its COMMIT.
+    /// - Returns: The report.
+    /// - Throws: ``FerryError``.
+    package func run(beforeCommit: (StepReport) throws -> Void = { _ in }) throws -> StepReport {
+        switch place {
+        case .file(let file): try WorkThread.withStack { try run(in: file) }
+        case .store(let connection, let checks): try run(in: connection, checks, beforeCommit)
         }
     }
 
-    /// Drops the progress table of a verified destination; the folder's other files are no longer needed.
-    package func finish() throws {
+    private func run(in file: StepFile) throws -> StepReport {
+        var opened: StepContext?
         do {
-            try RunDatabase(run: self).finish()
+            let (context, resumed) = try RunDatabase(run: self, file: file).open()
+            opened = context
+            var report = StepReport()
+            report.resumed = resumed
+            try run(context, nil, &report)
+            return report
+        } catch {
+            throw try StepFailure(error, whileDoing: "migrating to version \(step.resolved.destination.name)")
+                .located(in: opened)
+        }
+    }
+
+    /// A transaction that is open already becomes the one that is committed.
+    private func run(
+        in connection: Connection, _ checks: StoreChecks?, _ beforeCommit: (StepReport) throws -> Void
+    ) throws -> StepReport {
+        let report = try connection.abandoning(on: options.stop) {
+            var opened: StepContext?
+            do {
+                if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
+                var report = StepReport()
+                // SQLite holds a rewritten row whole in memory; no row may take all of it.
+                try connection.with(.length, options.wholeValueBytes) {
+                    let context = try RunDatabase.inStore(self, connection)
+                    opened = context
+                    try run(context, checks, &report)
+                }
+                try options.stop.check()
+                try beforeCommit(report)
+                try connection.execute("COMMIT")
+                connection.keep([])
+                return report
+            } catch {
+                // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
+                do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
+                connection.keep([])
+                throw try StepFailure(error, inStore: connection.path).located(in: opened)
+            }
+        }
+        options.stop.unitIsDone()
+        return report
+    }
+
+    private func run(_ context: StepContext, _ checks: StoreChecks?, _ report: inout StepReport) throws {
+        var operations = try StepOperations(context, policies: policies)
+        try operations.run(checks, report: &report)
+        try count(context, into: &report)
+        guard !context.commitsUnits else { return }
+        try operations.check(report)
+        try context.progress.drop()
+    }
+
+    /// Drops the progress table of a verified destination; the folder's other files are no longer needed.
+    package func finish(journal: String = "DELETE") throws {
+        guard case .file(let file) = place else { return }
+        do {
+            try RunDatabase(run: self, file: file).finish(journal: journal)
         } catch let error as DatabaseError {
             throw FerryError(database: error, whileDoing: "finishing the new store")
         }
     }
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {
+        let estimated = context.estimatedEntities
         for mapping in step.resolved.entityMappings {
             let entry = try context.progress.entry(StepOperation.unit(ofRowsOf: mapping.position))
             var counts = EntityMappingCounts(
@@ -84,6 +116,7 @@ package struct StepRun {
             counts.dropped = entry.dropped
             counts.merged = entry.merged
             counts.created = entry.created
+            if estimated.contains(mapping.source) { counts.isEstimated = true }
             var others: [EntityMappingCounts] = []
             for entity in mapping.policy == nil ? [] : context.destination.model.sortedEntityNames {
                 let entry = try context.progress.entry(PolicyRun.createdUnit(entity, by: mapping))
@@ -100,15 +133,90 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
+        report.healed = try context.healed()
         report.healed += context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
-        for entity in step.resolved.droppedEntities {
-            guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {
-                continue
-            }
-            let rows = try context.connection.integer(
-                "SELECT count(*) FROM source.\(table.name) WHERE Z_ENT = ?", [.integer(number)])
-            if let rows, rows > 0 { report.unmapped.append((entity, rows)) }
+        report.unmapped = context.unmapped()
+        if step.mode == .inPlace { report.leftBehind = try context.leftBehind() }
+    }
+}
+
+extension StepRun {
+    /// A step that fills all tables of a file, unless those of its kept part stay in a copy of the source.
+    package init(
+        step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
+        policies: PolicyRegistry = PolicyRegistry(), keepsTables: Bool = false
+    ) {
+        var step = step
+        if !keepsTables { (step.mode, step.keptPart) = (.copy, nil) }
+        let file = StepFile(folder: folder, sourcePath: sourcePath, isSourcePrivate: isSourcePrivate)
+        self.init(step, in: .file(file), options: options, policies: policies)
+    }
+
+    private var file: StepFile {
+        guard case .file(let file) = place else { preconditionFailure("a step in the store has no folder") }
+        return file
+    }
+
+    package var folder: String { file.folder }
+    package var sourcePath: String { file.sourcePath }
+    package var isSourcePrivate: Bool { file.isSourcePrivate }
+    package var destinationPath: String { file.destinationPath }
+    package var scratchPath: String { file.scratchPath }
+}
+
+/// The error of a step whose unit, or whose transaction, was rolled back.
+private struct StepFailure {
+    private let cause: any Error
+    private let error: FerryError?
+
+    init(_ cause: any Error, whileDoing work: String) {
+        self.cause = cause
+        error = (cause as? DatabaseError).map { FerryError(database: $0, whileDoing: work) } ?? (cause as? FerryError)
+    }
+
+    init(_ cause: any Error, inStore path: String) {
+        self.init(cause, whileDoing: "migrating in place")
+        guard let failed = cause as? DatabaseError, var error else { return }
+        if failed.isBusy {
+            error = FerryError(
+                .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
+                remedy: "Close the app and \(action: .again).", cause: failed)
+        } else if !failed.isInterrupted, !failed.isTooBig, !failed.isOutOfMemory {
+            error.remedy = "The store is unchanged; \(action: .again)."
         }
+        self = Self(cause: cause, error: error)
+    }
+
+    private init(cause: any Error, error: FerryError?) { (self.cause, self.error) = (cause, error) }
+
+    /// The error with the object that a statement cannot write.
+    func located(in context: StepContext?) throws -> any Error {
+        guard let error, let context else { return error ?? cause }
+        switch error.code {
+        case .valueTooLarge where cause is DatabaseError || context.isAltering:
+            let search = LargeValueSearch(
+                layout: context.source, connection: context.connection, schema: context.sourceName)
+            let whole = context.options.wholeValueBytes
+            if let refusal = try search.refusal(above: whole, context.options, cause: error.cause) { return refusal }
+            // If no value alone is too large, several values of one row are.
+            guard context.isAltering else { return error }
+            return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
+        case .rowFailed where context.isAltering: return error.at(failedRow(in: context))
+        default: return error
+        }
+    }
+
+    /// The object with a value that a statement cannot convert; nil if the failure has another cause.
+    private func failedRow(in context: StepContext) -> FailedRowSearch.Row? {
+        do {
+            for values in context.program.moves.computations {
+                let search = FailedRowSearch(
+                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
+                    now: context.options.now)
+                if let row = try search.first() { return row }
+            }
+        } catch {}  // The first failure is the one to report.
+        return nil
     }
 }
 

@@ -15,8 +15,8 @@ package final class ProgramInPlace {
         (self.step, self.dropping, self.connection) = (step, dropping, connection)
     }
 
-    private func planning() throws -> InPlacePlanning {
-        try InPlacePlanning(step, on: connection(), dropping: dropping)
+    private func planning() throws -> StepPlanning {
+        try StepPlanning(step, on: connection(), dropping: dropping)
     }
 
     /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.

@@ -80,8 +80,9 @@ struct Case: CustomTestStringConvertible {
 
     /// Runs and verifies the prepared step.
     func complete(_ run: StepRun) throws -> Outcome {
-        var run = run
-        if let part = run.step.partInPlace { try keep(part, of: &run) }
+        if run.step.keepsTables {
+            try FileManager.default.copyItem(atPath: run.sourcePath, toPath: run.destinationPath)
+        }
         let report = try run.run()
         var verification = Verification(
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
@@ -92,16 +93,6 @@ struct Case: CustomTestStringConvertible {
         let found = try verification.run()
         try run.finish()
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: found)
-    }
-
-    /// Makes the destination of a step that leaves tables where they are.
-    private func keep(_ part: StepPlan, of run: inout StepRun) throws {
-        let source = try Connection(path: run.sourcePath, mode: .readOnly)
-        run.closing = try InPlacePlanning(part, on: source).closing()
-        try FileManager.default.copyItem(atPath: run.sourcePath, toPath: run.destinationPath)
-        let connection = try Connection(path: run.destinationPath, mode: .readWrite)
-        _ = try connection.value("PRAGMA journal_mode = TRUNCATE")
-        try InPlaceRun.run([part], on: connection, options: run.options)
     }
 
     static let now = 700_000_000.0

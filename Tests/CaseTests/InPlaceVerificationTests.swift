@@ -93,23 +93,23 @@ struct InPlaceVerificationTests {
             try Verification.attach(source: store.path, workFolder: store.folder.path, to: connection)
         }
         var found: VerificationSummary?
-        let reports = try InPlaceRun.run(
-            [step], on: connection, options: EngineOptions(chunkSize: .automatic, now: 0),
-            checks: { work in
-                let verification = try VerificationInPlace(
-                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
-                return { try verification.check($0, counted: $1) }
-            },
-            beforeCommit: { reports in
-                guard moment == .beforeCommit else { return }
-                var verification = verification(reports[0])
-                if change == nil { verification.kept = reports[0].kept } else { connection.keep([]) }
-                if let change { try connection.execute(change) }
-                found = try verification.run(before: connection)
-            })
+        let checks: StoreChecks = { store in
+            let verification = try VerificationInPlace(
+                of: store.step, writing: store.tables, on: store.connection, damage: store.damage)
+            return { try verification.check($0, counted: $1) }
+        }
+        let run = StepRun(
+            step, in: .store(connection, checks), options: EngineOptions(chunkSize: .automatic, now: 0))
+        let report = try run.run { report in
+            guard moment == .beforeCommit else { return }
+            var verification = verification(report)
+            if change == nil { verification.kept = report.kept } else { connection.keep([]) }
+            if let change { try connection.execute(change) }
+            found = try verification.run(before: connection)
+        }
         if let found { return found }
         if let change { try connection.execute(change) }
-        return try verification(reports[0]).run()
+        return try verification(report).run()
     }
 
     @Test(

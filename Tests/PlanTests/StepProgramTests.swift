@@ -115,17 +115,17 @@ struct StepProgramTests {
         join tables
           Z_2TAGS: as Z_1TAGS
         operations
-          rows:0 rows:3, rows: 7
-          rows:1, rows: 0
-          rows:2, rows: 0
+          rows:0 rows:3
+          rows:1
+          rows:2
           join:Z_2TAGS
           settle:Asset.coverOf
           settle:Book.cover
           settle:Book.tags
           settle:Book.user
-          index:ZASSET_ZCOVEROF_INDEX, rows: 7
-          index:ZBOOK_ZCOVER_INDEX, rows: 7
-          index:ZBOOK_ZUSER_INDEX, rows: 7
+          index:ZASSET_ZCOVEROF_INDEX
+          index:ZBOOK_ZCOVER_INDEX
+          index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
           carry
@@ -176,15 +176,15 @@ struct StepProgramTests {
         join tables
           Z_2TAGS: asWalked
         operations
-          rows:0, rows: 7
-          rows:1, rows: 0
-          rows:2, rows: 0
-          links:Book.tags:0, rows: 7
+          rows:0
+          rows:1
+          rows:2
+          links:Book.tags:0
           settle:Book.tags
           settle:Book.user
           index:ZASSET_ZCOVEROF_INDEX
-          index:ZBOOK_ZCOVER_INDEX, rows: 7
-          index:ZBOOK_ZUSER_INDEX, rows: 7
+          index:ZBOOK_ZCOVER_INDEX
+          index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
           carry

@@ -22,9 +22,10 @@ extension StepProgram {
         if !moves.joinTables.isEmpty { lines.append("join tables") }
         lines += moves.joinTables.map { "  \($0.destination.name): \($0.text)" }
         if !moves.droppedHistory.isEmpty { lines.append("dropped history") }
-        lines += moves.droppedHistory.map { "  \($0.entity): \($0.sql)" }
-        lines += ["statements"] + operations.filter { !$0.isClosing }.compactMap(\.statement?.text)
-        if !closing.isEmpty { lines += ["closing"] + closing.compactMap(\.statement?.text) }
+        lines += moves.droppedHistory.map { "  \($0.entity): \($0.number)" }
+        lines += ["statements"] + operations.filter(\.altersTables).flatMap(\.statements).map(\.text)
+        let closing = operations.filter { !$0.altersTables }.flatMap(\.statements)
+        if !closing.isEmpty { lines += ["closing"] + closing.map(\.text) }
         return (lines + ["written"] + moves.touched.sorted().map { "  \($0)" }).joined(separator: "\n") + "\n"
     }
 }

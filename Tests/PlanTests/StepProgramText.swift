@@ -26,7 +26,7 @@ extension StepProgram {
         }
         lines.append("operations")
         for operation in operations {
-            lines.append("  \(operation.unit)" + (operation.rows.map { ", rows: \($0)" } ?? ""))
+            lines.append("  \(operation.unit)")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -18,7 +18,7 @@ extension MigrationRun {
             copying?.wholeBecause == nil
         else { return nil }
         if configuration.damaged == .drop { return "damaged rows are left out" }
-        guard first.versions == plan.steps.first?.versions, let part = first.partInPlace else {
+        guard first.versions == plan.steps.first?.versions else {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, layout, scans)
         }
@@ -27,7 +27,7 @@ extension MigrationRun {
             return "the store has tables or columns of earlier versions, which a new store does not have"
         }
         do {
-            _ = try InPlacePlanning(part, on: connection, dropping: configuration.dropping).closing()
+            _ = try StepPlanning(first, on: connection, dropping: configuration.dropping).program()
         } catch let error as FerryError where error.code.consequence == .refused {
             return error.message
         }

@@ -11,6 +11,7 @@ internal import FerryStore
 /// writes a super-journal, so rows, progress, associations and lookups are one atomic commit.
 struct RunDatabase {
     let run: StepRun
+    let file: StepFile
 
     /// Pages of a chunk should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
@@ -40,57 +41,71 @@ struct RunDatabase {
 
     /// Opens or creates a run; the flag says whether an earlier call has finished a unit.
     func open() throws -> (StepContext, resumed: Bool) {
-        let connection = try connect(run.destinationPath)
+        let connection = try connect(file.destinationPath)
         try connection.syncFully()
         connection.abandonStatements(on: run.options.stop)
-        try connection.attach(path: run.scratchPath, as: "scratch")
+        try connection.attach(path: file.scratchPath, as: "scratch")
         try attachSource(to: connection)
         try configure(connection)
-        let resolved = run.step.resolved
-        let source = try StoreLayout.actual(for: resolved.source.model, on: connection, schema: "source")
-        let destination = try StoreLayout.canonical(for: resolved.destination.model, foundTriggers: .of(source))
+        let planning = try StepPlanning(
+            run.step, on: connection, named: "source", dropping: run.options.dropping)
         let damage =
-            try run.options.sourceDamage ?? StoreDamage.brokenLinks(in: source, on: connection, schema: "source")
-        let program = try StepProgram(
-            copying: run.step, source: source, destination: destination, damage: damage, closing: run.closing)
+            run.step.mode == .inPlace
+            ? []
+            : try run.options.sourceDamage
+                ?? StoreDamage.brokenLinks(in: planning.source, on: connection, schema: "source")
+        let program = try planning.program(damage: damage)
         let known = try ProgressTable.exists(on: connection)
         if known {
             try checkAgreement(on: connection)
         } else {
-            if run.step.keptPart == nil { try StoreCreation.prepare(connection) }
-            try begin(connection, from: source, to: destination, program)
+            if !run.step.keepsTables { try StoreCreation.prepare(connection) }
+            try begin(connection, to: planning.destination, program)
         }
         try prepareForRows(connection)
-        let context = try StepContext(
-            step: run.step, connection: connection, source: source, destination: destination,
-            program: program, options: run.options, openSource: openSource)
+        let context = try StepContext(run, planning, program, on: connection, openSource: openSource)
         try Self.shareCaches(context.carriesPlainRows ? Self.plainRowsCaches : Self.rowsCaches, context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
-    /// Drops the progress table, and deletes the journal beside the destination.
-    func finish() throws {
-        let connection = try connect(run.destinationPath)
+    /// The context of a step in the store, within its transaction.
+    static func inStore(_ run: StepRun, _ connection: Connection) throws -> StepContext {
+        let planning = try StepPlanning(run.step, on: connection, dropping: run.options.dropping)
+        let program = try run.found ?? planning.program()
+        try run.options.registerFunctions(forStore: connection.path, on: connection)
+        try ProgressTable.create(on: connection, inStore: true)
+        return try StepContext(run, planning, program, on: connection) {
+            preconditionFailure("a step in the store fills no table")
+        }
+    }
+
+    /// Drops the progress table, and deletes the journal beside the destination, which gets a journal mode.
+    func finish(journal: String) throws {
+        let connection = try connect(file.destinationPath)
         try connection.syncFully()
         // SQLite deletes this connection's journal at the commit, and only EXTRA syncs the folder then. Otherwise a
         // power cut could restore the journal, and with it the progress table, in a step that is recorded as finished.
         try connection.execute("PRAGMA main.synchronous = EXTRA")
         try attachSource(to: connection)
         try ProgressTable.drop(on: connection)
-        try connection.execute("PRAGMA main.journal_mode = DELETE")
+        let mode = try connection.setPragma("journal_mode", to: journal)?.text
+        guard mode == journal.lowercased() else {
+            throw FerryError(
+                .internalError, "The journal mode of \(file.destinationPath) could not be set to \(journal).")
+        }
     }
 
     // MARK: Opening
 
     private func attachSource(to connection: Connection) throws {
         try connection.attach(
-            path: run.sourcePath, as: "source", mode: run.isSourcePrivate ? .unlocked : .readOnly)
+            path: file.sourcePath, as: "source", mode: file.isSourcePrivate ? .unlocked : .readOnly)
     }
 
     private func prepareForRows(_ connection: Connection) throws {
         // From here on the connection reads and writes rows: no row may take all memory.
         connection.limit(.length, run.options.wholeValueBytes)
-        try run.options.registerFunctions(forStore: run.sourcePath, on: connection)
+        try run.options.registerFunctions(forStore: file.sourcePath, on: connection)
     }
 
     /// Opens a connection to the source only, for another thread; no program writes the source during the run.
@@ -108,8 +123,9 @@ struct RunDatabase {
     }
 
     private func configure(_ connection: Connection) throws {
-        // Zeroing deleted content would write every page of the temporary tables twice.
-        try connection.execute("PRAGMA secure_delete = OFF")
+        // Zeroing deleted content would write every page of the temporary tables twice. Of the destination SQLite overwrites
+        // it only in pages that it writes anyway, as in Core Data.
+        try connection.execute("PRAGMA secure_delete = OFF; PRAGMA main.secure_delete = FAST")
         try connection.execute("PRAGMA temp_store = FILE")
         try connection.keepNoJournal(in: "temp")
         for schema in ["main", "scratch"] {
@@ -128,32 +144,11 @@ struct RunDatabase {
     // MARK: Beginning
 
     /// Creates all tables in one transaction: a destination is either as it was or has its progress table.
-    private func begin(
-        _ connection: Connection, from source: StoreLayout, to destination: StoreLayout, _ program: StepProgram
-    ) throws {
+    private func begin(_ connection: Connection, to destination: StoreLayout, _ program: StepProgram) throws {
         try connection.transaction("BEGIN IMMEDIATE") {
             try ProgressTable.create(on: connection)
-            if let part = run.step.keptPart {
-                try noteKeptRows(part, of: source, on: connection)
-            } else {
-                try createStore(of: destination, on: connection)
-            }
+            if !run.step.keepsTables { try createStore(of: destination, on: connection) }
             try createScratch(program, on: connection)
-        }
-    }
-
-    /// Records the objects of tables that stay as written.
-    private func noteKeptRows(_ part: KeptPart, of source: StoreLayout, on connection: Connection) throws {
-        let progress = try ProgressTable(on: connection)
-        for mapping in run.step.resolved.entityMappings where part.positions.contains(mapping.position) {
-            var entry = ProgressTable.Entry(isDone: true)
-            entry.read =
-                try run.step.sourceRows?[mapping.source]
-                ?? connection.integer(
-                    "SELECT count(*) FROM source.\(source.knownTable(of: mapping.source, in: "source")) WHERE Z_ENT = ?",
-                    [.integer(source.knownNumber(of: mapping.source, in: "source"))]) ?? 0
-            entry.written = entry.read
-            try progress.save(entry, for: StepOperation.unit(ofRowsOf: mapping.position))
         }
     }
 
@@ -178,6 +173,7 @@ struct RunDatabase {
         let resolved = run.step.resolved
         try dropScratch(connection)
         try ScratchDatabase.createUnit(on: connection)
+        guard run.step.mode == .copy else { return }
         for statement in ScratchTables.creation(for: program, of: resolved) { try connection.execute(statement) }
         if resolved.hasPolicies { try ScratchDatabase.createPolicyTables(on: connection) }
         let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }.map { ScratchDatabase.lookup(for: $0) }
@@ -198,7 +194,7 @@ struct RunDatabase {
         let recorded = try ProgressTable(on: connection).lastScratchUnit()
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
-                .runDiffers, "The scratch database in \(run.folder) does not belong to the new store next to it.",
+                .runDiffers, "The scratch database in \(file.folder) does not belong to the new store next to it.",
                 remedy: "Start the run over with \(on: .restarts).")
         }
     }
@@ -227,7 +223,8 @@ package enum AtomicCommit {
 /// The table of finished units, in the destination itself, so that SQLite commits it together with the rows.
 ///
 /// Only the unit itself can interpret its `mark`, a watermark: for a walk over keys, the last finished key. The row
-/// named `""` counts all units and stores the last unit that wrote to scratch.
+/// named `""` counts all units and stores the last unit that wrote to scratch. A step in the store leaves nothing for a
+/// later call, so that its table is a temporary one.
 struct ProgressTable {
     private let connection: Connection
     private let name: String
@@ -258,16 +255,20 @@ struct ProgressTable {
     }
 
     /// Creates the table; like all functions here it needs the attached source.
-    static func create(on connection: Connection) throws(DatabaseError) {
-        let name = try name(on: connection)
+    static func create(on connection: Connection, inStore: Bool = false) throws(DatabaseError) {
+        let name = try qualifiedName(on: connection, inStore: inStore)
         try connection.execute(
             """
-            CREATE TABLE main.\(name) (
+            CREATE TABLE \(name) (
                 unit TEXT PRIMARY KEY, mark INTEGER, done INTEGER, chunks INTEGER, read INTEGER, written INTEGER,
                 dropped INTEGER, merged INTEGER, created INTEGER
             ) WITHOUT ROWID
             """)
-        try connection.execute("INSERT INTO main.\(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0, 0)")
+        try connection.execute("INSERT INTO \(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0, 0)")
+    }
+
+    private static func qualifiedName(on connection: Connection, inStore: Bool) throws(DatabaseError) -> String {
+        inStore ? "temp.ferry_progress" : "main.\(try name(on: connection))"
     }
 
     static func exists(on connection: Connection) throws(DatabaseError) -> Bool {
@@ -280,20 +281,23 @@ struct ProgressTable {
         try connection.execute("DROP TABLE IF EXISTS main.\(name(on: connection))")
     }
 
-    init(on connection: Connection) throws(DatabaseError) {
+    init(on connection: Connection, inStore: Bool = false) throws(DatabaseError) {
         self.connection = connection
-        let name = try Self.name(on: connection)
+        let name = try Self.qualifiedName(on: connection, inStore: inStore)
         self.name = name
-        record = try connection.prepare("REPLACE INTO main.\(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        record = try connection.prepare("REPLACE INTO \(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
         advance = try connection.prepare(
-            "UPDATE main.\(name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
+            "UPDATE \(name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
         )
     }
 
+    /// Drops the table of a step in the store.
+    func drop() throws(DatabaseError) { try connection.execute("DROP TABLE \(name)") }
+
     func entry(_ unit: String) throws(DatabaseError) -> Entry {
         let row = try connection.rows(
-            "SELECT mark, done, chunks, read, written, dropped, merged, created FROM main.\(name) WHERE unit = ?",
+            "SELECT mark, done, chunks, read, written, dropped, merged, created FROM \(name) WHERE unit = ?",
             [.text(unit)]
         ).first
         guard let row else { return Entry() }
@@ -329,17 +333,17 @@ struct ProgressTable {
     }
 
     func lastScratchUnit() throws(DatabaseError) -> Int64 {
-        try connection.integer("SELECT read FROM main.\(name) WHERE unit = ''") ?? 0
+        try connection.integer("SELECT read FROM \(name) WHERE unit = ''") ?? 0
     }
 
     func lastUnit() throws(DatabaseError) -> Int64 {
-        try connection.integer("SELECT mark FROM main.\(name) WHERE unit = ''") ?? 0
+        try connection.integer("SELECT mark FROM \(name) WHERE unit = ''") ?? 0
     }
 
     /// The entries of units whose names begin with a prefix, with the rest of each name.
     func entries(_ word: String) throws(DatabaseError) -> [(name: String, entry: Entry)] {
         let units = try connection.rows(
-            "SELECT unit FROM main.\(name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",
+            "SELECT unit FROM \(name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",
             [.integer(Int64(word.unicodeScalars.count)), .text(word)])
         var entries: [(name: String, entry: Entry)] = []
         for unit in units.compactMap(\.[0].text) {
@@ -349,6 +353,6 @@ struct ProgressTable {
     }
 
     func totalChunks() throws(DatabaseError) -> Int {
-        Int(try connection.integer("SELECT sum(chunks) FROM main.\(name)") ?? 0)
+        Int(try connection.integer("SELECT sum(chunks) FROM \(name)") ?? 0)
     }
 }

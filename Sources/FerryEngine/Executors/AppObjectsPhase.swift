@@ -10,29 +10,17 @@ package import FerryStore
 /// The phase runs after the model's rows and indexes, which app objects name, and before the model's triggers.
 struct AppObjectsPhase {
     let context: StepContext
-    let appObjects: AppObjects
     private let statements: AppObjectStatements
 
-    init(context: StepContext) throws {
+    init(context: StepContext) {
         self.context = context
-        appObjects = try AppObjects(
-            of: context.source, into: context.destination, on: context.connection, schema: "source",
-            dropping: context.options.dropping)
-        if let refusal = appObjects.refusals.first { throw refusal }
-        let refusal = try appObjects.mirroringRefusal(
-            of: context.step.resolved, context.source, on: context.connection, schema: "source")
-        if let refusal { throw refusal }
-        statements = AppObjectStatements(appObjects, in: context.sql)
+        statements = AppObjectStatements(context.planning.appObjects, in: context.sql)
     }
 
-    func run(report: inout StepReport) throws {
+    func run() throws {
         // With a kept part the destination began with the source's pages, and has them.
-        if context.step.keptPart == nil {
-            for unit in try statements.units() { try run(unit) }
-        }
-        if let history = appObjects.history {
-            try reportDropped(history.changes, statements.translations, in: &report)
-        }
+        guard context.step.keptPart == nil else { return }
+        for unit in try statements.units() { try run(unit) }
     }
 
     /// Creates the app's triggers; call it after the last row is written.
@@ -95,23 +83,6 @@ struct AppObjectsPhase {
             for statement in AppObjectStatements.sequence {
                 try context.connection.run(statement, [.text(table.name)])
             }
-        }
-    }
-
-    // MARK: History
-
-    /// Reports the changes that are left out: their objects get new keys or lose their entity, so that their object IDs
-    /// are not valid any more.
-    private func reportDropped(
-        _ changes: AppTable, _ translations: [HistoryTables.Translation], in report: inout StepReport
-    ) throws {
-        let kept = Set(translations.map(\.from))
-        let names = context.source.entitiesByNumber
-        let rows = try context.connection.rows(
-            "SELECT ZENTITY, count(*) FROM source.\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY")
-        for row in rows where !kept.contains(row[0].integer ?? 0) {
-            let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
-            report.healed.append((.droppedHistory, name, row[1].integer ?? 0))
         }
     }
 }

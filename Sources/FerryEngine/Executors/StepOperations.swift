@@ -4,88 +4,96 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Runs the operations of a step's program, in their order.
+/// Runs the operations of a step's program, in their order, in either place.
 struct StepOperations {
     private let context: StepContext
-    private let policies: PolicyRun
-    private let appObjects: AppObjectsPhase
-    /// The effects of policies, once all of them have run.
-    private var evidence: PolicyEvidence?
+    private var alteration: Alteration
+    private let filling: Filling?
+
+    /// What only a step needs that fills tables.
+    private struct Filling {
+        let policies: PolicyRun
+        let appObjects: AppObjectsPhase
+
+        init(_ context: StepContext, _ policies: PolicyRegistry) throws {
+            appObjects = AppObjectsPhase(context: context)
+            self.policies = try PolicyRun(context, policies: policies)
+        }
+    }
 
     init(_ context: StepContext, policies: PolicyRegistry) throws {
         self.context = context
-        appObjects = try AppObjectsPhase(context: context)
-        self.policies = try PolicyRun(context, policies: policies)
+        alteration = Alteration(context)
+        filling = context.step.mode == .copy ? try Filling(context, policies) : nil
     }
 
-    mutating func run(report: inout StepReport) throws {
-        for phase in [Phase.rows, .relationships, .indexes] {
+    /// Runs what no earlier call has done, and reports the counts.
+    ///
+    /// The checks see a step in the store before its first statement and after its last one.
+    mutating func run(_ checks: StoreChecks?, report: inout StepReport) throws {
+        for phase in filling == nil ? [Phase.rows] : [.rows, .relationships, .indexes] {
             context.options.progress?(ProgressUpdate(phase: phase))
             switch phase {
-            case .rows: try RowsPass.checkStatements(context)
+            case .rows: break
             case .relationships: try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
             default: try RunDatabase.shareCaches(RunDatabase.indexCaches, context)
             }
             // Unused memory of the rows phase counts beside the caches and sorters of links and indexes.
             if phase != .rows { releaseUnusedMemory() }
-            for operation in context.program.operations where operation.phase == phase {
-                try run(operation, in: phase, report: &report)
-            }
-            if phase == .rows { try CountedTargets.check(context) }
+            let operations = context.program.operations.filter { $0.phase == phase }
+            for operation in operations where operation.altersTables { try alteration.run(operation, checks) }
+            if phase == .rows, filling != nil { try RowsPass.checkStatements(context) }
+            for operation in operations where !operation.altersTables { try run(operation, report: &report) }
+            if phase == .rows, filling != nil { try CountedTargets.check(context) }
         }
-        if context.step.keptPart == nil { try appObjects.createTriggers() }
+        if context.step.keptPart == nil { try filling?.appObjects.createTriggers() }
+        report.kept = alteration.kept
     }
 
-    private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
-        let unit = operation.unit
+    /// Ends the checks of a step in the store.
+    mutating func check(_ report: StepReport) throws { try alteration.finish(report.counts) }
+
+    private func run(_ operation: StepOperation, report: inout StepReport) throws {
         switch operation.work {
-        case .rows(let positions): try RowsPass.run(positions, in: context, policies, report: &report)
-        case .link(let place, let contribution):
+        case .version: try context.once(operation.unit, phase: .rows, subject: nil) { try context.writeVersion() }
+        case .rows(let positions):
+            guard let filling else { return }
+            try RowsPass.run(positions, in: context, filling.policies, report: &report)
+        case .links(let place, let contribution?):
             let assignment = context.program.fills.relationships[place]
             try link(assignment, assignment.contributions[contribution], operation, report: &report)
         case .policies:
-            try policies.relate(report: &report)
-            try policies.validate()
+            try filling?.policies.relate(report: &report)
+            try filling?.policies.validate()
         case .settle:
-            let evidence = try evidence ?? PolicyRun.evidence(in: context)
-            self.evidence = evidence
-            for (index, statement) in try context.sql.statements(of: operation, policies: evidence).enumerated() {
-                try context.once("\(unit):\(index)", phase: phase, subject: context.sql.subject(of: operation)) {
-                    try context.connection.run(statement, now: context.options.now)
-                }
+            let statements = try context.sql.statements(of: operation, policies: context.policyEvidence())
+            for (index, statement) in statements.enumerated() {
+                try once("\(operation.unit):\(index)", of: operation, [statement])
             }
         case .highestKeys:
-            try runStatements(of: operation, in: phase)
+            try runStatements(of: operation)
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
-        case .appObjects: try appObjects.run(report: &report)
-        case .copyLinks, .linkAtOnce, .positions, .fillGathered, .index, .rTree, .derived, .trigger, .statement,
-            .version, .closing:
-            try runStatements(of: operation, in: phase)
+        case .appObjects: try filling?.appObjects.run()
+        case .statements, .links, .joinTable: try runStatements(of: operation)
         }
     }
 
     /// Runs the statements of an operation that needs nothing else: first those of one unit, then those in chunks.
-    private func runStatements(of operation: StepOperation, in phase: Phase) throws {
-        let (unit, subject) = (operation.unit, context.sql.subject(of: operation))
+    private func runStatements(of operation: StepOperation) throws {
         let statements = try context.sql.statements(of: operation)
         let whole = statements.filter { !$0.isInChunks }
-        if !whole.isEmpty {
-            try context.once(unit, phase: phase, subject: subject) {
-                do {
-                    for statement in whole { try context.connection.run(statement, now: context.options.now) }
-                } catch let error as DatabaseError {
-                    guard case .index(let index) = operation.work, error.isConstraint else { throw error }
-                    throw FerryError.duplicates(
-                        "The rows of \(index.table) break the uniqueness constraint of index \(index.name).",
-                        cause: error)
-                }
-            }
-        }
+        if !whole.isEmpty { try once(operation.unit, of: operation, whole) }
         for statement in statements {
             guard case .chunks(let table) = statement.form else { continue }
             try context.walk(
-                whole.isEmpty ? unit : "\(unit):rows", over: table, phase: phase, subject: subject,
-                running: statement.sql.text)
+                whole.isEmpty ? operation.unit : "\(operation.unit):rows", over: table, phase: operation.phase,
+                subject: context.sql.subject(of: operation), running: statement.sql.text)
+        }
+    }
+
+    private func once(_ unit: String, of operation: StepOperation, _ statements: [ProgramStatement]) throws {
+        try context.once(unit, phase: operation.phase, subject: context.sql.subject(of: operation)) {
+            for statement in statements { try context.execute(statement) }
         }
     }
 

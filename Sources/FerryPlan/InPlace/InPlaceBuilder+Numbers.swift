@@ -40,9 +40,7 @@ extension InPlaceBuilder {
         let translations = HistoryTables.translations(by: whole, source, destination)
         let dropped = droppedHistory(besides: translations).inOrder { $0.number < $1.number }
         if !dropped.isEmpty {
-            moves.droppedHistory = dropped.map {
-                .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
-            }
+            moves.droppedHistory = dropped.map { .init(entity: $0.entity, number: $0.number) }
             moves.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
@@ -152,8 +150,7 @@ extension InPlaceBuilder {
             destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
             + schema.views.map { ($0.sql, "the app's own view") }
             + schema.appTriggers.map { ($0.sql, "the app's own trigger") }
-        operations.append(.version)
-        operations += StepOperation.closing(closing.map { ProgramStatement($0, .schema, reason: $1) })
+        close(with: closing.map { ProgramStatement($0, .schema, reason: $1) })
     }
 
     /// Whether the values of a derived attribute stay valid: none of their inputs was written.

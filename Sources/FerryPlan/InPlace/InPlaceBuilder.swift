@@ -15,7 +15,12 @@ struct InPlaceBuilder {
     let droppedNumbers: [(entity: String, number: Int64)]
     var moves = TableMoves()
     /// In execution order.
-    var operations: [StepOperation] = []
+    private(set) var statements: [ProgramStatement] = []
+    /// What follows when all tables are filled: triggers, and the app's views.
+    private var closing: [ProgramStatement] = []
+    var operations: [StepOperation] {
+        StepOperation.altering(statements, closing: closing, in: keptPart == nil ? .rows : .indexes)
+    }
 
     /// The source roots whose objects come into each destination root.
     private let sources: [String: Set<String>]
@@ -61,9 +66,9 @@ struct InPlaceBuilder {
         add([ProgramStatement(sql, values: values, form, reason: reason, alteration: alteration, tables: tables)])
     }
 
-    mutating func add(_ statements: [ProgramStatement]) {
-        operations += statements.map(StepOperation.init(inPlace:))
-    }
+    mutating func add(_ added: [ProgramStatement]) { statements += added }
+
+    mutating func close(with added: [ProgramStatement]) { closing += added }
 
     /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {

@@ -12,12 +12,12 @@ package struct TableMoves: Sendable, Equatable {
     package internal(set) var touched: Set<String> = []
     /// Tables beside those of the model, history for example, whose rows are written.
     package internal(set) var touchedBeside: Set<String> = []
-    /// History changes of dropped entities, to be counted before the statements run.
-    package internal(set) var droppedHistory: [CountedRows] = []
+    /// The entities whose changes in the history are deleted.
+    package internal(set) var droppedHistory: [DroppedEntity] = []
 
-    package struct CountedRows: Sendable, Equatable {
+    package struct DroppedEntity: Sendable, Equatable {
         package let entity: String
-        package let sql: String
+        package let number: Int64
     }
 
     /// The names of leftovers of earlier versions that no longer exist after the step.

@@ -17,14 +17,12 @@ package struct JoinTableFill: Sendable, Equatable {
     package let order: Order
     /// The source's join table of the same links, its columns in the order of ``table``; nil if links are looked up.
     package let origin: JoinTable?
-    /// The known rows in the table of the entity that declares the relationship.
-    package let owners: Int64
 
     init(
-        _ table: JoinTable, owners: Int64, _ assignments: [RelationshipAssignment], _ step: ResolvedStep,
-        _ source: StoreLayout, _ damage: LinkDamage
+        _ table: JoinTable, _ assignments: [RelationshipAssignment], _ step: ResolvedStep, _ source: StoreLayout,
+        _ damage: LinkDamage
     ) {
-        (self.table, self.owners) = (table, owners)
+        self.table = table
         let filling = assignments.filter { $0.joinTable == table.name }
         guard !step.hasPolicies else {
             // A policy may relate objects of any many-to-many relationship.

@@ -21,7 +21,7 @@ package struct ProgramStatement: Sendable, Hashable {
 
     package let sql: BoundSQL
     package let form: Form
-    /// The reason for a statement in place; nil in a copy, whose operation has one.
+    /// The reason for the statement; nil if that of its operation says enough.
     package let reason: String?
     /// The entity of the new version all of whose rows, and no other row, the statement writes in place.
     ///

@@ -3,74 +3,58 @@ internal import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// A unit of work of a step: in a copy as it is recorded, in place a part of the one transaction.
+/// A unit of work of a step: in a file as it is recorded, in the store a part of the one transaction.
 package struct StepOperation: Sendable, Equatable {
     package enum Work: Sendable, Equatable {
+        /// Statements that need nothing but a connection, together in one unit or each in chunks.
+        case statements([ProgramStatement])
+        /// The metadata and the cached model of the new version, in a store that has those of the old one.
+        case version
         /// The rows of entity mappings, by position, in one pass over a source table.
         case rows([Int])
-        /// A join table, copied from the source's join table with the same links.
-        case copyLinks(JoinTable, from: JoinTable)
-        /// All links of a relationship in one statement that sorts them; by index in ``TableFills/relationships``.
-        case linkAtOnce(Int)
-        /// The links of one contribution to a relationship, in chunks.
-        case link(Int, contribution: Int)
+        /// The links of one contribution to a relationship in chunks, or with nil all of them in one statement that sorts
+        /// them; by index in ``TableFills/relationships``.
+        case links(Int, contribution: Int?)
+        /// A join table, copied from the source's join table with the same links, or with nil filled from scratch.
+        case joinTable(JoinTable, from: JoinTable?)
         /// The second and third pass of migration policies.
         case policies
         /// Work on a relationship that needs all of its links.
         case settle(Int)
-        /// Positions of an ordered relationship to which policies may have added objects.
-        case positions(PropertyKey, table: String, column: String, order: String)
-        case fillGathered(JoinTable)
-        case index(IndexDefinition)
-        case rTree(RTree)
         case highestKeys
         /// The app's own objects and persistent history, which only the store describes.
         case appObjects
-        case derived(DerivedValue)
-        case trigger(TriggerDefinition)
-        /// A statement in place, up to the indexes of the new version.
-        case statement(ProgramStatement)
-        /// The metadata and the cached model of the new version, written in place.
-        case version
-        /// A view or trigger, created in place after the last row is written.
-        case closing(ProgramStatement)
     }
 
     package let work: Work
-    /// The name of the record; for several units the start of their names; empty for work that only steps in place do.
+    /// The name of the record; for several units the start of their names.
     package let unit: String
-    /// The known number of rows that the operation reads.
-    package let rows: Int64?
+    package let phase: Phase
+    /// What the statements work on; nil for other work, and for statements with reasons of their own.
+    package let subject: String?
 
-    package var phase: Phase {
-        switch work {
-        case .rows, .statement, .version: .rows
-        case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
-        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger, .closing: .indexes
-        }
+    private init(_ work: Work, _ unit: String, _ phase: Phase, of subject: String? = nil) {
+        (self.work, self.unit, self.phase, self.subject) = (work, unit, phase, subject)
     }
 
-    private init(_ work: Work, _ unit: String, rows: Int64? = nil) {
-        (self.work, self.unit, self.rows) = (work, unit, rows)
+    /// The operations of tables that stay or are made by statements; those that close the program run in a phase.
+    static func altering(
+        _ statements: [ProgramStatement], closing: [ProgramStatement], in phase: Phase
+    ) -> [StepOperation] {
+        [StepOperation(.statements(statements), altered, .rows), StepOperation(.version, "version", .rows)]
+            + closing.enumerated().map {
+                StepOperation(.statements([$1]), "closing:\($0)", phase, of: $1.reason)
+            }
     }
 
-    init(inPlace statement: ProgramStatement) { self.init(.statement(statement), "") }
+    private static let altered = "altered"
 
-    static let version = StepOperation(.version, "")
+    /// Whether the operation has all statements of the tables that stay or are made from others.
+    package var altersTables: Bool { unit == Self.altered }
 
-    static func closing(_ statements: [ProgramStatement]) -> [StepOperation] {
-        statements.enumerated().map { StepOperation(.closing($1), "closing:\($0)") }
+    package var statements: [ProgramStatement] {
+        if case .statements(let statements) = work { statements } else { [] }
     }
-
-    /// The statement of work in place; nil for other work.
-    package var statement: ProgramStatement? {
-        switch work {
-        case .statement(let statement), .closing(let statement): statement
-        default: nil
-        }
-    }
-
-    package var isClosing: Bool { if case .closing = work { true } else { false } }
 
     /// The record of an index, which may be made early.
     package static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
@@ -78,32 +62,47 @@ package struct StepOperation: Sendable, Equatable {
     package static func unit(ofRowsOf position: Int) -> String { "rows:\(position)" }
 
     static func all(
-        _ step: StepPlan, _ fills: TableFills, _ rows: RowCounts, _ source: StoreLayout, _ destination: StoreLayout
+        _ step: StepPlan, _ fills: TableFills, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [StepOperation] {
         let (assignments, tables) = (fills.relationships, fills.joinTables)
         let kept = step.keptPart?.positions ?? []
         let passes = passes(step, source).map { $0.filter { !kept.contains($0) } }.filter { !$0.isEmpty }
         var operations = passes.map { pass in
-            StepOperation(
-                .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "),
-                rows: pass.compactMap { rows.byMapping[$0] }.max())
+            StepOperation(.rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "), .rows)
         }
-        operations += links(assignments, tables, rows)
-        if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy")) }
+        operations += links(assignments, tables)
+        if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy", .relationships)) }
         operations += settling(step.resolved, assignments, tables, destination)
+        func add(_ unit: String, _ subject: String, _ statements: ProgramStatement...) {
+            operations.append(StepOperation(.statements(statements), unit, .indexes, of: subject))
+        }
         // A table that stays keeps its indexes.
-        operations += destination.indexes.filter { step.keptPart?.fills($0) ?? true }.map {
-            StepOperation(.index($0), unit(of: $0), rows: rows.byTable[$0.table])
+        for index in destination.indexes where step.keptPart?.fills(index) ?? true {
+            add(
+                unit(of: index), index.name,
+                ProgramStatement(index.sql, .schema, reason: "indexes", tables: .index(index)))
         }
-        operations += destination.rTrees.map {
-            StepOperation(.rTree($0), "rTree:\($0.name)", rows: rows.byTable[$0.table])
+        for tree in destination.rTrees {
+            add(
+                "rTree:\(tree.name)", tree.name, ProgramStatement(tree.sql, .schema, reason: "indexes"),
+                ProgramStatement(
+                    tree.fill, .chunks(over: "main.\(tree.table)"), reason: "indexes",
+                    tables: .fill(tree.name, from: tree.table, rowsOf: nil)))
         }
-        operations.append(StepOperation(.highestKeys, "highestKeys"))
-        operations.append(StepOperation(.appObjects, "carry"))
-        operations += destination.derivedValues.map {
-            StepOperation(.derived($0), "derived:\($0.attribute.title)", rows: rows.byTable[$0.table])
+        operations.append(StepOperation(.highestKeys, "highestKeys", .indexes))
+        operations.append(StepOperation(.appObjects, "carry", .indexes))
+        for value in destination.derivedValues {
+            let title = value.attribute.title
+            add(
+                "derived:\(title)", title,
+                ProgramStatement(
+                    value.update, .chunks(over: "main.\(value.table)"), reason: "derived values of \(title)",
+                    tables: .update(value.table, columns: [value.column])))
         }
-        return operations + destination.allTriggers.map { StepOperation(.trigger($0), "trigger:\($0.name)") }
+        for trigger in destination.allTriggers where step.keptPart == nil {
+            add("trigger:\(trigger.name)", trigger.name, ProgramStatement(trigger.sql, .schema, reason: "triggers"))
+        }
+        return operations
     }
 
     /// Groups mappings into passes, by position and in partition order; no mapping precedes one that it may need.
@@ -129,23 +128,25 @@ package struct StepOperation: Sendable, Equatable {
     }
 
     private static func links(
-        _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts
+        _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
     ) -> [StepOperation] {
         var operations: [StepOperation] = []
         for (place, assignment) in assignments.enumerated() {
+            let title = assignment.declared.title
             let fill = tables.first { $0.table.name == assignment.joinTable }
             if let fill, let origin = fill.origin {
-                operations.append(StepOperation(.copyLinks(fill.table, from: origin), unit(of: fill.table)))
+                operations.append(
+                    StepOperation(.joinTable(fill.table, from: origin), unit(of: fill.table), .relationships))
             } else if fill?.order == .sorted {
-                operations.append(StepOperation(.linkAtOnce(place), "join:\(assignment.declared.title)"))
+                operations.append(
+                    StepOperation(.links(place, contribution: nil), "join:\(title)", .relationships))
             } else {
                 for (index, contribution) in assignment.contributions.enumerated()
                 where !contribution.isInline && contribution.mapping.policy == nil {
-                    let position = contribution.mapping.position
                     operations.append(
                         StepOperation(
-                            .link(place, contribution: index), "links:\(assignment.declared.title):\(position)",
-                            rows: rows.byMapping[position]))
+                            .links(place, contribution: index), "links:\(title):\(contribution.mapping.position)",
+                            .relationships))
                 }
             }
         }
@@ -158,38 +159,26 @@ package struct StepOperation: Sendable, Equatable {
     ) -> [StepOperation] {
         let gathered = tables.filter { $0.order == .gathered }
         let isGathered = { (place: Int) in gathered.contains { $0.table.name == assignments[place].joinTable } }
-        let settle = { (place: Int) in StepOperation(.settle(place), "settle:\(assignments[place].declared.title)") }
+        let settle = { (place: Int) in
+            StepOperation(.settle(place), "settle:\(assignments[place].declared.title)", .relationships)
+        }
         var operations = assignments.indices.filter { !isGathered($0) }.map(settle)
         if step.hasPolicies {
+            // Positions of ordered relationships to which policies may have added objects.
             for (key, storage) in destination.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
                 guard case .foreignKey(let table, let column, _, let order?) = storage else { continue }
+                let statement = ProgramStatement(
+                    OrderKeys.settle(order, of: table, among: column), .once,
+                    reason: "other sides and positions of \(key.title)", tables: .update(table, columns: [order]))
                 operations.append(
-                    StepOperation(
-                        .positions(key, table: table, column: column, order: order), "positions:\(key.title)"))
+                    StepOperation(.statements([statement]), "positions:\(key.title)", .relationships, of: key.title))
             }
         }
         operations += gathered.filter { $0.origin == nil }.map {
-            StepOperation(.fillGathered($0.table), unit(of: $0.table))
+            StepOperation(.joinTable($0.table, from: nil), unit(of: $0.table), .relationships)
         }
         return operations + assignments.indices.filter(isGathered).map(settle)
     }
 
     private static func unit(of table: JoinTable) -> String { "join:\(table.name)" }
-}
-
-/// The rows that a step reads and writes, as far as known.
-struct RowCounts {
-    /// Source objects by the position of the entity mapping.
-    private(set) var byMapping: [Int: Int64] = [:]
-    /// Objects by the destination's table, one for each that is read.
-    private(set) var byTable: [String: Int64] = [:]
-
-    init(_ step: StepPlan, _ destination: StoreLayout) {
-        for plan in step.partitions.flatMap(\.entityMappings) where plan.isKnown {
-            byMapping[plan.mapping.position] = plan.rows
-            if let table = destination.table(of: plan.mapping.destination)?.name {
-                byTable[table, default: 0] += plan.rows
-            }
-        }
-    }
 }

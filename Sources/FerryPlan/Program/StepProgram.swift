@@ -3,38 +3,39 @@ package import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// The program of a step on one store, in place or copied: the plan decides it, the engine runs it, estimates count it.
+/// The program of a step: what becomes of each table, and one list of operations.
 ///
-/// It follows only from the step, its layouts, the store's schema, and the damage that a scan found. A copied step that
-/// keeps tables has two: the one of its kept part, a step in place, and the one that fills the other tables.
+/// The plan decides it, the engine runs it. It follows only from the step, its layouts, the store's schema, and the damage that a scan found.
 package struct StepProgram: Sendable, Equatable {
-    /// The tables that stay or are made from others by statements; none in a copy.
+    /// The tables that stay or are made from others by statements; none in a step that fills all tables.
     package let moves: TableMoves
-    /// The tables that an executor fills; none in place.
+    /// The tables that are filled from the source; none in a step that fills no table.
     package let fills: TableFills
-    /// In execution order.
-    package private(set) var operations: [StepOperation]
+    /// In execution order: what alters tables, what fills others, then triggers and the app's views.
+    package let operations: [StepOperation]
 
-    /// Plans a partitioned step that copies.
+    /// Plans a partitioned step that fills tables.
     ///
     /// - Parameters:
     ///   - step: The step.
     ///   - source: The actual layout of the source.
     ///   - destination: The layout of the new store.
     ///   - damage: The damage that a scan found in the source.
-    ///   - closing: The ``closing`` operations of the step's kept part.
+    ///   - altering: The program of the tables that stay, if some do.
     /// - Throws: ``FerryError`` `.internalError` if a layout does not fit its version.
     package init(
         copying step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = [],
-        closing: [StepOperation] = []
+        altering: StepProgram? = nil
     ) throws(FerryError) {
-        let rows = RowCounts(step, destination)
-        moves = TableMoves()
-        fills = try TableFills(step, source: source, destination: destination, damage: damage, rows)
-        operations = StepOperation.all(step, fills, rows, source, destination) + closing
+        moves = altering?.moves ?? TableMoves()
+        fills = try TableFills(step, source: source, destination: destination, damage: damage)
+        let altered = altering?.operations ?? []
+        operations =
+            altered.filter { $0.phase == .rows } + StepOperation.all(step, fills, source, destination)
+            + altered.filter { $0.phase == .indexes }
     }
 
-    /// Plans a step of inferred mappings that migrates the store within itself.
+    /// Plans a step whose tables all stay or are made by statements.
     ///
     /// `source` is the actual layout, `destination` a new store's. `keptPart`: the statements are those of this part of a copy step, whose other tables they
     /// leave empty, without the indexes that are filled with them.
@@ -55,9 +56,6 @@ package struct StepProgram: Sendable, Equatable {
         fills = TableFills(noneFrom: source)
     }
 
-    /// The statements of a step in place, in execution order.
-    package var statements: [ProgramStatement] { operations.compactMap(\.statement) }
-
-    /// Operations of a step in place that follow when all tables are filled: they make triggers and the app's views.
-    package var closing: [StepOperation] { operations.filter(\.isClosing) }
+    /// The statements that need nothing but a connection, in execution order; of a step that fills no table, all.
+    package var statements: [ProgramStatement] { operations.flatMap(\.statements) }
 }

@@ -24,7 +24,7 @@ package struct TableFills: Sendable, Equatable {
     }
 
     init(
-        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage], _ rows: RowCounts
+        _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage]
     ) throws(FerryError) {
         let resolved = step.resolved
         columns = try resolved.entityMappings.map { mapping throws(FerryError) in
@@ -35,9 +35,7 @@ package struct TableFills: Sendable, Equatable {
         let found = LinkDamage(damage, of: assignments, in: source.model)
         for index in assignments.indices { assignments[index].passOnKeys(resolved, source, found) }
         joinTables = destination.joinTables.map { table in
-            JoinTableFill(
-                table, owners: destination.table(of: table.relationship.entity).flatMap { rows.byTable[$0.name] } ?? 0,
-                assignments, resolved, source, found)
+            JoinTableFill(table, assignments, resolved, source, found)
         }
         keys = KeyRule.all(step, assignments, joinTables)
         keepers = Dictionary(

@@ -26,38 +26,28 @@ extension StepSQL {
     ) throws(FerryError) -> [ProgramStatement] {
         let relationships = program.fills.relationships
         switch operation.work {
+        case .statements(let statements): return statements.filter { !isCopied($0) }
         case .rows(let positions):
             var statements: [ProgramStatement] = []
             for position in positions { statements += try rows(of: position) }
             return statements
-        case .copyLinks(let table, let origin): return copyLinks(table, from: origin)
-        case .linkAtOnce(let place):
+        case .links(let place, nil):
             var statements: [ProgramStatement] = []
             for contribution in relationships[place].contributions {
                 guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { continue }
                 statements.append(ProgramStatement(sql, .once))
             }
             return statements
-        case .link(let place, let index):
+        case .links(let place, let index?):
             let contribution = relationships[place].contributions[index]
             guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { return [] }
             return [ProgramStatement(sql, .chunks(over: "source.\(try sourceTable(of: contribution.mapping))"))]
+        case .joinTable(let table, let origin?): return copyLinks(table, from: origin)
+        case .joinTable(let table, nil): return [ProgramStatement(gatheredLinks(of: table), .once)]
         case .settle(let place):
             return try SettlingStatements(self, relationships[place], policies: policies).statements()
                 .map { ProgramStatement($0, .once) }
-        case .positions(_, let table, let column, let order):
-            return [ProgramStatement(OrderKeys.settle(order, of: table, among: column), .once)]
-        case .fillGathered(let table):
-            return [ProgramStatement(gatheredLinks(of: table), .once)]
-        case .index(let index): return isCopied(index) ? [] : [ProgramStatement(index.sql, .schema)]
-        case .rTree(let tree):
-            return [
-                ProgramStatement(tree.sql, .schema), ProgramStatement(tree.fill, .chunks(over: "main.\(tree.table)")),
-            ]
         case .highestKeys: return try highestKeys()
-        case .derived(let value): return [ProgramStatement(value.update, .chunks(over: "main.\(value.table)"))]
-        case .trigger(let trigger): return [ProgramStatement(trigger.sql, .schema)]
-        case .statement(let statement), .closing(let statement): return [statement]
         case .policies, .appObjects, .version: return []
         }
     }
@@ -65,17 +55,10 @@ extension StepSQL {
     /// What an operation works on, for progress; nil if that is no single thing.
     package func subject(of operation: StepOperation) -> String? {
         switch operation.work {
-        case .rows(let positions):
-            positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
-        case .copyLinks(let table, _), .fillGathered(let table): table.name
-        case .linkAtOnce(let place), .link(let place, _), .settle(let place):
-            program.fills.relationships[place].declared.title
-        case .positions(let key, _, _, _): key.title
-        case .index(let index): index.name
-        case .rTree(let tree): tree.name
-        case .derived(let value): value.attribute.title
-        case .statement(let statement), .closing(let statement): statement.reason
-        case .trigger(let trigger): trigger.name
+        case .statements: operation.subject
+        case .rows(let positions): positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
+        case .joinTable(let table, _): table.name
+        case .links(let place, _), .settle(let place): program.fills.relationships[place].declared.title
         case .policies, .highestKeys, .appObjects, .version: nil
         }
     }
@@ -97,11 +80,12 @@ extension StepSQL {
         return (isWithIndex ? [ProgramStatement(table.index.sql, .schema)] : []) + [ProgramStatement(whole, .once)]
     }
 
-    /// Whether an index is made with the join table that is copied into it.
-    private func isCopied(_ index: IndexDefinition) -> Bool {
-        program.fills.joinTables.contains {
-            joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index == index
-        }
+    /// Whether a statement makes an index that is made with the join table that is copied into it.
+    private func isCopied(_ statement: ProgramStatement) -> Bool {
+        !joinForms.copiedWithIndex.isEmpty
+            && program.fills.joinTables.contains {
+                joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index.sql == statement.sql.text
+            }
     }
 
     // MARK: Rows

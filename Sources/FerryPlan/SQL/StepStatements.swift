@@ -38,25 +38,10 @@ package struct StepStatements: Sendable {
         return sum
     }
 
-    // MARK: In place
-
-    /// Adds the operations of a step in place, each statement under its reason.
-    package mutating func add(_ operations: [StepOperation], hasModel: Bool) {
-        for operation in operations {
-            if let statement = operation.statement {
-                add([statement], .rows, statement.reason)
-            } else {
-                addVersion(hasModel: hasModel, .rows)
-            }
-        }
-    }
-
     /// Adds the statements that write the version and the model of the new store.
     package mutating func addVersion(hasModel: Bool, _ phase: Phase?) {
         add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
     }
-
-    // MARK: Copies
 
     /// Adds the statements that make a new store's tables, and the associations and links in scratch.
     package mutating func addTables(of sql: StepSQL, hasModelCache: Bool) {
@@ -77,17 +62,21 @@ package struct StepStatements: Sendable {
     /// - Parameters:
     ///   - sql: The statements of the step.
     ///   - appObjects: The app's objects; nil if they are in the new store already.
+    ///   - hasModel: Whether the store has a cached model.
     ///   - indexes: Takes the statements of the indexes in scratch that the operation needs.
     /// - Throws: ``FerryError`` for a rule that cannot be a statement.
     package mutating func addOperations(
-        of sql: StepSQL, _ appObjects: AppObjects?, indexes: () -> [String]
+        of sql: StepSQL, _ appObjects: AppObjects?, hasModel: Bool, indexes: () -> [String]
     ) throws(FerryError) {
         let own = appObjects.map { AppObjectStatements($0, in: sql) }
         for operation in sql.program.operations {
             var statements = try sql.statements(of: operation)
             if case .appObjects = operation.work, let own { statements = try own.units().flatMap(\.statements) }
             add(texts: indexes(), operation.phase, "values by which objects are found")
-            add(statements, operation.phase, sql.reason(of: operation))
+            if case .version = operation.work { addVersion(hasModel: hasModel, operation.phase) }
+            for statement in statements {
+                add([statement], operation.phase, statement.reason ?? sql.reason(of: operation))
+            }
         }
         add(own?.triggers.flatMap(\.statements) ?? [], .indexes, "the app's triggers")
     }
@@ -98,17 +87,14 @@ extension StepSQL {
     fileprivate func reason(of operation: StepOperation) -> String {
         let subject = subject(of: operation) ?? ""
         return switch operation.work {
+        case .statements: subject
         case .rows: "rows of \(subject)"
-        case .copyLinks, .fillGathered: "links in \(subject)"
-        case .linkAtOnce, .link: "links of \(subject)"
-        case .settle, .positions: "other sides and positions of \(subject)"
+        case .joinTable: "links in \(subject)"
+        case .links: "links of \(subject)"
+        case .settle: "other sides and positions of \(subject)"
         case .policies: "policies"
-        case .index, .rTree: "indexes"
         case .highestKeys: "highest keys"
         case .appObjects: "objects of the app, history and CloudKit records"
-        case .derived: "derived values of \(subject)"
-        case .trigger: "triggers"
-        case .statement, .closing: subject
         case .version: "the store's version"
         }
     }

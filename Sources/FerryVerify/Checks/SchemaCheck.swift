@@ -223,12 +223,13 @@ struct SchemaCheck: Check {
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
         known.formUnion(try context.surroundings.get().names)
-        // A run keeps tables of its own in a copy until it ends, but never in a store that it alters.
-        let own = context.verification.isInPlace ? "" : "AND name NOT LIKE 'ferry\\_%' ESCAPE '\\'"
+        // A run keeps tables of its own in a file until it ends; of those, a step that alters one has its record.
+        let prefix = context.verification.isInPlace ? "ferry\\_progress%" : "ferry\\_%"
         let found = try context.connection.rows(
             """
             SELECT name FROM destination.sqlite_master
-            WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \(own) ORDER BY name
+            WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\(prefix)' ESCAPE '\\'
+            ORDER BY name
             """)
         for row in found where !known.contains(row[0].text ?? "") {
             context.report(SchemaCheck.self, entity: nil, example: row[0].text)

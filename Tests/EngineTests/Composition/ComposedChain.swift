@@ -78,7 +78,7 @@ struct ComposedChain {
         let connection = try Connection(path: copy, mode: .readWrite, trace: trace)
         // The store need not survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
-        _ = try InPlaceRun.run(steps, on: connection, options: options)
+        for step in steps { try StepRun.inStore(step, on: connection, options: options) }
         return connection
     }
 

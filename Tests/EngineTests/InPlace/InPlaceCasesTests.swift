@@ -280,7 +280,7 @@ struct InPlaceCasesTests {
         try step.store.connection.execute("UPDATE ZBOOK SET ZTITLE = 'same'")
         let old = try DatabaseDump.text(step.store.path)
         let error = #expect(throws: FerryError.self) {
-            try InPlaceRun.run([step.step], on: step.store.connection, options: step.options)
+            try StepRun.inStore(step.step, on: step.store.connection, options: step.options)
         }
         #expect(error?.code == .rowFailed)
         #expect(!step.store.connection.isInTransaction)

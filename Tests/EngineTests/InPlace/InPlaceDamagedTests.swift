@@ -93,8 +93,8 @@ struct InPlaceDamagedTests {
     func isSound() throws {
         let step = try step()
         #expect(step.step.mode == .inPlace, "\(step.step.needsCopyBecause ?? "")")
-        let reports = try InPlaceRun.run([step.step], on: step.store.connection, options: step.options)
-        #expect(reports[0].counts.map(\.written).reduce(0, +) == 6)
+        let report = try StepRun.inStore(step.step, on: step.store.connection, options: step.options)
+        #expect(report.counts.map(\.written).reduce(0, +) == 6)
     }
 
     @Test(
@@ -147,8 +147,8 @@ struct InPlaceDamagedTests {
         let stranger = "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT) VALUES (4, 77, 1)"
         let kept = try step()
         try kept.store.execute(stranger)
-        let reports = try InPlaceRun.run([kept.step], on: kept.store.connection, options: kept.options)
-        #expect(reports[0].counts.map(\.written).reduce(0, +) == 6)
+        let report = try StepRun.inStore(kept.step, on: kept.store.connection, options: kept.options)
+        #expect(report.counts.map(\.written).reduce(0, +) == 6)
         let lost = try step()
         try lost.store.execute(stranger)
         let error = try refusal(of: "DELETE FROM ZPERSON WHERE Z_PK = 4", in: lost)
@@ -183,7 +183,7 @@ struct InPlaceDamagedTests {
     func keepsMistakenLinks() throws {
         let kept = try linked()
         #expect(kept.step.mode == .inPlace, "\(kept.step.needsCopyBecause ?? "")")
-        try InPlaceRun.run([kept.step], on: kept.store.connection, options: kept.options)
+        try StepRun.inStore(kept.step, on: kept.store.connection, options: kept.options)
         let more = try linked()
         let authors = try Self.authors(in: StoreLayout.canonical(for: more.step.resolved.destination.model))
         let change =
@@ -198,7 +198,7 @@ struct InPlaceDamagedTests {
         let connection = step.store.connection
         let before = try DatabaseDump.text(step.store.path, leavingOut: [])
         let error = #expect(throws: FerryError.self) {
-            try InPlaceRun.run([step.step], on: connection, options: step.options) { connection in
+            try StepRun.inStore(step.step, on: connection, options: step.options) { connection in
                 try connection.withoutTriggers { try connection.execute(change) }
             }
         }

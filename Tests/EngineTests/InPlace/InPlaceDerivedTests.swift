@@ -107,7 +107,7 @@ struct InPlaceDerivedTests {
     func untouched() throws {
         let target = model(book: all, first: .made("Zebra", [.text("name")]))
         let step = try InPlaceStep(model(book: all), target, rows: rows)
-        let statements = try InPlacePlanning(step.step, on: step.store.connection).program().statements.map(
+        let statements = try StepPlanning(step.step, on: step.store.connection).program().statements.map(
             \.sql.text)
         #expect(!statements.contains { $0.contains("UPDATE main.ZBOOK") })
         #expect(try values(step.compare()) == expected(saved: .real(StoreBuilder.savingTime)))
@@ -146,7 +146,7 @@ struct InPlaceDerivedTests {
         let expected: [[Value]] = [[.integer(1), .real(1), .real(2)], [.integer(2), .real(3), .real(4)]]
         #expect(try kept.store.connection.rows(entries) == expected)
         #expect(try kept.compare().rows(entries) == expected)
-        let statements = try InPlacePlanning(kept.step, on: kept.store.connection).program().statements.map(
+        let statements = try StepPlanning(kept.step, on: kept.store.connection).program().statements.map(
             \.sql.text)
         #expect(!statements.contains { $0.contains("byPlace") && !$0.contains("TRIGGER") })
 

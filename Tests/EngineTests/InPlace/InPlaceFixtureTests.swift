@@ -53,7 +53,7 @@ struct InPlaceFixtureTests {
             step: step, sourcePath: copy, isSourcePrivate: false, folder: folder.path, options: options)
         _ = try run.run()
         try run.finish()
-        try InPlaceRun.run([step], on: connection, options: options)
+        try StepRun.inStore(step, on: connection, options: options)
         let copied = try Connection(path: run.destinationPath, mode: .readWrite)
         // Dead columns of earlier versions stay in a table that is not rebuilt.
         let layout = try StoreLayout.canonical(for: step.resolved.destination.model)

@@ -31,7 +31,7 @@ struct InPlaceLargeValueTests {
         let step = try step(addingMandatory: false)
         var options = step.options
         (options.valueLimit, options.memoryLimit) = (10_000, 10_000)
-        try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+        try StepRun.inStore(step.step, on: step.store.connection, options: options)
         #expect(try step.store.connection.integer("SELECT length(ZPHOTO) FROM ZITEM WHERE Z_PK = 2") == 20_000)
     }
 
@@ -42,14 +42,14 @@ struct InPlaceLargeValueTests {
         var options = step.options
         (options.valueLimit, options.memoryLimit) = (10_000, 10_000)
         let error = #expect(throws: FerryError.self) {
-            try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+            try StepRun.inStore(step.step, on: step.store.connection, options: options)
         }
         #expect(error?.code == .valueTooLarge)
         #expect(error?.place.entity == "Item")
         #expect(error?.place.primaryKey == 2)
         #expect(try DatabaseDump.text(step.store.path, leavingOut: []) == before)
         options.memoryLimit = 3 * Self.bytes
-        try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+        try StepRun.inStore(step.step, on: step.store.connection, options: options)
         #expect(try step.store.connection.integer("SELECT count(*) FROM ZITEM WHERE ZADDED = 7") == 2)
     }
 }

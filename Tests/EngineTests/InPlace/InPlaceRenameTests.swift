@@ -31,7 +31,7 @@ struct InPlaceRenameTests {
         let connection = step.store.connection
         // The -wal holds each page that the transaction writes.
         try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
-        try InPlaceRun.run([step.step], on: connection, options: step.options)
+        try StepRun.inStore(step.step, on: connection, options: step.options)
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'Title ' || Z_PK") == Int64(rows))
         let written = try FileManager.default.attributesOfItem(atPath: step.store.path + "-wal")[.size] as? Int
         return try #require(written)

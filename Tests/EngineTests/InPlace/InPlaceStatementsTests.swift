@@ -44,8 +44,8 @@ struct InPlaceStatementsTests {
             }
             // The step as the planner passes it on after the rows were counted.
             step = InPlaceStep(store: step.store, step: step.step.knowing(["Book": Int64(rows), "Author": 0]))
-            let reports = try InPlaceRun.run([step.step], on: connection, options: step.options)
-            #expect(reports[0].counts.map(\.written).reduce(0, +) == Int64(rows))
+            let report = try StepRun.inStore(step.step, on: connection, options: step.options)
+            #expect(report.counts.map(\.written).reduce(0, +) == Int64(rows))
             traces.append(trace.withLock { $0 })
             changes.append(try connection.integer("SELECT total_changes()") ?? 0)
         }
@@ -72,15 +72,15 @@ struct InPlaceStatementsTests {
         let known = step.step.knowing(["Book": hasRight ? 2 : 3, "Author": 0])
         guard hasRight else {
             let error = #expect(throws: FerryError.self) {
-                try InPlaceRun.run([known], on: connection, options: options)
+                try StepRun.inStore(known, on: connection, options: options)
             }
             #expect(
                 error?.code == .verificationFailed
                     && error?.message.contains("counts of Book (1): ZBOOK has 2 rows instead of 3") == true)
             return #expect(try connection.integer("SELECT count(ZTITLE) FROM ZBOOK") == 2)
         }
-        let reports = try InPlaceRun.run([known], on: connection, options: options)
-        #expect(reports[0].counts.map(\.written).reduce(0, +) == 2)
+        let report = try StepRun.inStore(known, on: connection, options: options)
+        #expect(report.counts.map(\.written).reduce(0, +) == 2)
         #expect(!trace.withLock { $0 }.contains { $0.contains("count(*)") && $0.contains("ZBOOK") })
     }
 
@@ -177,7 +177,7 @@ struct InPlaceStatementsTests {
             let connection = try Connection(path: path, mode: .readWrite)
             let hashes = try StoreMetadata.read(from: connection).hashes
             if hashes == step.step.resolved.source.hashes {
-                try InPlaceRun.run([step.step], on: connection, options: step.options)
+                try StepRun.inStore(step.step, on: connection, options: step.options)
             }
             #expect(try StoreRows.text(connection) == expected, "operation \(operation)")
             #expect(try connection.value("PRAGMA integrity_check") == .text("ok"), "operation \(operation)")
@@ -197,7 +197,7 @@ struct InPlaceStatementsTests {
             connection.keepWriteAheadLogOnClose()
             // A cache of a few pages spills in the middle of the transaction.
             try connection.execute("PRAGMA cache_size = 5")
-            try InPlaceRun.run([step.step], on: connection, options: step.options)
+            try StepRun.inStore(step.step, on: connection, options: step.options)
         } catch {
             // The test injects this failure.
         }

@@ -64,7 +64,7 @@ struct InPlaceStep {
         let connection = try Connection(path: path, mode: .readWrite)
         // The store need not survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
-        _ = try InPlaceRun.run([step], on: connection, options: options)
+        _ = try StepRun.inStore(step, on: connection, options: options)
         return connection
     }
 
@@ -89,32 +89,23 @@ struct InPlaceStep {
     }
 }
 
-extension InPlaceRun {
-    /// Runs steps with the checks of a migration.
-    ///
-    /// - Parameters:
-    ///   - steps: The steps, from the store's version on.
-    ///   - connection: The store.
-    ///   - options: The options of the run.
-    ///   - damaging: Changes the result of a step before the checks.
-    /// - Returns: A report for each step.
-    /// - Throws: ``FerryError``.
+extension StepRun {
+    /// Runs a step in a store with the checks of a migration; `damaging` changes the result before the checks.
     @discardableResult
-    static func run(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions,
+    static func inStore(
+        _ step: StepPlan, on connection: Connection, options: EngineOptions, told: [ToldLoss]? = nil,
         damaging: @escaping (Connection) throws -> Void = { _ in }
-    ) throws -> [StepReport] {
-        try run(
-            steps, on: connection, options: options,
-            checks: { work in
-                let verification = try VerificationInPlace(
-                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
-                    told: ToldLoss.of(work.step, reported: nil))
-                return { counts, counted in
-                    try damaging(work.connection)
-                    try verification.check(counts, counted: counted)
-                }
-            })
+    ) throws -> StepReport {
+        let checks: StoreChecks = { store in
+            let verification = try VerificationInPlace(
+                of: store.step, writing: store.tables, on: store.connection, damage: store.damage,
+                told: told ?? ToldLoss.of(store.step, reported: nil))
+            return { counts, counted in
+                try damaging(store.connection)
+                try verification.check(counts, counted: counted)
+            }
+        }
+        return try StepRun(step, in: .store(connection, checks), options: options).run()
     }
 }
 

@@ -15,7 +15,7 @@ struct InPlaceSurroundingsTests {
     private let options = EngineOptions(chunkSize: .automatic, now: 700_000_000)
 
     private func run(_ step: StepPlan, on connection: Connection) throws -> StepReport {
-        try #require(try InPlaceRun.run([step], on: connection, options: options).first)
+        try StepRun.inStore(step, on: connection, options: options)
     }
 
     // MARK: History and derived attributes of real stores
@@ -110,7 +110,7 @@ struct InPlaceSurroundingsTests {
         let step = try InPlaceStep(before, renumbered, rows: [sql])
         let text = try DatabaseDump.text(step.store.path)
         let error = #expect(throws: FerryError.self) {
-            try InPlaceRun.run([step.step], on: step.store.connection, options: options)
+            try StepRun.inStore(step.step, on: step.store.connection, options: options)
         }
         #expect(error?.code == .unknownObject && error?.message.contains("own") == true)
         #expect(try DatabaseDump.text(step.store.path) == text)

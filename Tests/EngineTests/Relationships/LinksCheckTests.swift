@@ -151,7 +151,7 @@ struct LinksCheckTests {
 
     private func altered(_ made: InPlaceStep) throws -> Connection {
         let connection = try copy(made)
-        try InPlaceRun.run([made.step], on: connection, options: made.options) { _ in { _, _ in } }
+        _ = try StepRun(made.step, in: .store(connection), options: made.options).run()
         return connection
     }
 
@@ -159,11 +159,7 @@ struct LinksCheckTests {
     private func failure(_ made: InPlaceStep, told: [ToldLoss]) throws -> FerryError? {
         let connection = try copy(made)
         do {
-            try InPlaceRun.run([made.step], on: connection, options: made.options) { work in
-                let verification = try VerificationInPlace(
-                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage, told: told)
-                return { try verification.check($0, counted: $1) }
-            }
+            try StepRun.inStore(made.step, on: connection, options: made.options, told: told)
             return nil
         } catch let error as FerryError { return error }
     }

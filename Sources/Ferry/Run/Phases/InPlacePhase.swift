@@ -89,14 +89,14 @@ struct InPlacePhase: MigrationPhase {
         }
         let before = (head, migration)
         do {
-            try InPlaceRun.run(
-                [step], on: connection, options: options, checks: isVerified ? nil : options.checksInPlace,
-                found: planned.inPlace?.found
-            ) { reports in
-                addStep(step, reports[0])
+            var run = StepRun(
+                step, in: .store(connection, isVerified ? nil : options.checksInPlace), options: options)
+            run.found = planned.inPlace?.found
+            _ = try run.run { report in
+                addStep(step, report)
                 if isVerified {
                     try StepVerification(call: call, session: session)
-                        .verify(step, before: connection, reports[0].kept, options)
+                        .verify(step, before: connection, report.kept, options)
                 }
                 relay.begin(.swap)
                 // Whoever is told of the phase may stop before it.
@@ -155,11 +155,11 @@ struct InPlacePhase: MigrationPhase {
 }
 
 extension EngineOptions {
-    var checksInPlace: InPlaceRun.Checks {
-        { [progress, stop, toldLosses] work in
+    var checksInPlace: StoreChecks {
+        { [progress, stop, toldLosses] store in
             let verification = try VerificationInPlace(
-                of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
-                told: ToldLoss.of(work.step, reported: work.isFirst ? toldLosses : nil), progress: progress, stop: stop)
+                of: store.step, writing: store.tables, on: store.connection, damage: store.damage,
+                told: ToldLoss.of(store.step, reported: toldLosses), progress: progress, stop: stop)
             return { counts, counted in try verification.check(counts, counted: counted) }
         }
     }

@@ -13,7 +13,7 @@ struct StepVerification: MigrationPhase {
     let call: MigrationRun
     let session: MigrationSession
 
-    func verify(_ run: StepInFile, _ number: Int) throws {
+    func verify(_ run: StepRun, _ number: Int) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verify != .none {
             relay.begin(.verify, step: number)

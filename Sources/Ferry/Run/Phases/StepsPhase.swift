@@ -32,7 +32,7 @@ struct StepsPhase: MigrationPhase {
         }
         // The step's progress table may be gone already.
         if !migration.steps[index].isFinished {
-            try run.finish()
+            try finish(run, number)
             migration.steps[index].isFinished = true
             migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
             try session.save()
@@ -43,8 +43,8 @@ struct StepsPhase: MigrationPhase {
     }
 
     /// Runs and verifies a step, and records both.
-    private func make(_ run: StepInFile, _ number: Int) throws {
-        try run.prepare()
+    private func make(_ run: StepRun, _ number: Int) throws {
+        try prepare(run)
         head.phase = .rows
         try session.save()
         relay.begin(.rows, step: number)
@@ -56,6 +56,10 @@ struct StepsPhase: MigrationPhase {
                 stop.unitIsDone()
             }
             try countLosses(number, run.sourcePath)
+        }
+        if run.step.keepsTables, try !files.exists(run.destinationPath) {
+            try PageCopy(folder: run.folder, destination: run.destinationPath, files: files)
+                .run(ofStepAfter: number > 1 ? run.sourcePath : nil, sourceGuard, run.options)
         }
         let report = try run.run()
         releaseUnusedMemory()
@@ -71,13 +75,36 @@ struct StepsPhase: MigrationPhase {
         try stop.check()
     }
 
-    private func work(_ step: StepPlan, _ number: Int) throws -> StepInFile {
+    private func work(_ step: StepPlan, _ number: Int) throws -> StepRun {
         var options = call.engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
         options.vfs = try files.vfs(folder.path)
-        return StepInFile(
-            step: step, previous: number > 1 ? destination(ofStep: number - 1) : nil, sourceGuard: sourceGuard,
-            keepsLog: head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace },
-            folder: folder.stepFolder(number), files: files, options: options, policies: call.inputs.policies)
+        let file = StepFile(
+            folder: folder.stepFolder(number),
+            sourcePath: number > 1 ? destination(ofStep: number - 1) : sourceGuard.store.main,
+            // True too for a store that not even SQLite can write.
+            isSourcePrivate: number > 1 || sourceGuard.access == .unlocked)
+        return StepRun(step, in: .file(file), options: options, policies: call.inputs.policies)
+    }
+
+    /// Makes the empty files of a step that has not begun; a destination with tables that stay begins as a copy instead.
+    private func prepare(_ run: StepRun) throws {
+        guard try !files.exists(run.folder) else { return }
+        try files.createDirectory(run.folder, mode: 0o700)
+        if !run.step.keepsTables { try files.createPrivately(run.destinationPath) }
+        try files.createPrivately(run.scratchPath)
+        try files.syncFolder(FileLayer.parent(of: run.folder))
+    }
+
+    /// Leaves the whole verified destination in its main file, without Ferry's own tables.
+    private func finish(_ run: StepRun, _ number: Int) throws {
+        // A destination without filled tables gets the store's WAL mode.
+        let keepsLog =
+            head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace }
+        try run.finish(journal: keepsLog ? "WAL" : "DELETE")
+        guard keepsLog else { return }
+        try StoreFileNames(run.destinationPath).removeSides(files: files)
+        // SQLite would read a `-wal` that reappears after a power cut as a part of the destination.
+        try files.syncFolder(run.folder)
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
