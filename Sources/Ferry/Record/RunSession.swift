@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// A run at work: its folder, held by its lock, and its record, whose changes ``save()`` makes durable.
 package protocol RunSession: AnyObject {
     var folder: RunFolder { get }
@@ -29,6 +31,21 @@ package final class MigrationSession: RunSession {
     /// Whether this run gave a store the hashes of a version.
     func isCommitted(to version: String) -> Bool {
         isUnfinishedInPlace && migration.steps.count == migration.stepCount && migration.to == version
+    }
+
+    /// The finished store of a step, counted from 1.
+    func destination(ofStep number: Int) -> String { folder.stepFolder(number) + "/destination.sqlite" }
+
+    /// Checks that the last step's destination is still the verified file.
+    ///
+    /// - Throws: ``FerryError`` `.destinationChanged`.
+    func checkVerified(_ destination: String, of store: String) throws {
+        guard let verified = migration.steps.last?.destination else { return }
+        guard try folder.files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
+        throw FerryError(
+            .destinationChanged,
+            "\(destination) was modified or removed after verification. \(store) is unchanged.",
+            remedy: "\(action: .again) with \(on: .restarts), which recreates the new store.")
     }
 
     /// Takes the record as it was last saved; without one, nothing was saved.

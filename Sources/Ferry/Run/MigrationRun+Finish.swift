@@ -5,6 +5,63 @@ internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
+    /// Does the last piece of a run's work and ends the run; the report has an error from after the commit.
+    func finish(
+        _ session: MigrationSession, _ sourceGuard: SourceGuard, after work: () throws -> Void
+    ) throws -> MigrationReport {
+        var problem: (any Error)?
+        do {
+            try work()
+        } catch {
+            if try requireDone(session, sourceGuard, despite: error) {
+                warn(.recovered(from: error, on: place.result))
+            } else {
+                problem = error
+            }
+        }
+        return report(ending: session, after: problem)
+    }
+
+    /// Takes the record of a run whose new store is in place, or throws the error, if that is not certain.
+    ///
+    /// - Returns: Whether the store is as the run leaves it, so that this call can clean up.
+    private func requireDone(
+        _ session: MigrationSession, _ sourceGuard: SourceGuard, despite error: any Error
+    ) throws -> Bool {
+        guard session.takeSaved() else { throw error }
+        do {
+            // The guard may hold an exclusive lock on the store.
+            if place.output == nil { sourceGuard.release() } else { try sourceGuard.close() }
+            guard let isRecovered = try recovered(session) else { throw error }
+            return isRecovered
+        } catch _ {
+            // If the store cannot be read, the swap counts as not done.
+            throw error
+        }
+    }
+
+    /// Returns whether the store could be recovered; nil if it is the old one.
+    private func recovered(_ session: MigrationSession) throws -> Bool? {
+        guard session.isUnfinishedInPlace else {
+            guard session.head.swap != nil else { return nil }
+            return try session.recover(at: place.result, trace: configuration.trace) ? true : nil
+        }
+        // This check is first, since opening a store in WAL mode makes side files.
+        let target = session.migration.to
+        guard session.isCommitted(to: target) else { return nil }
+        var isRecovered = true
+        do {
+            // The error may have left a hot journal: that of COMMIT, or of a change of the journal mode after it.
+            _ = try session.recover(at: place.store, trace: configuration.trace)
+        } catch {
+            isRecovered = false
+        }
+        let hashes = try OpenedStore.reading(place.store, files: files, sideFiles: session.head.sideFiles) {
+            $0.metadata.hashes
+        }
+        return try hashes == inputs.catalog.version(named: target).hashes ? isRecovered : nil
+    }
+
     /// Cleans up after a swap: external files that no row names, the log, the run folder.
     ///
     /// The migration has happened: a failure here is a warning, and the next command repeats the work. If some work

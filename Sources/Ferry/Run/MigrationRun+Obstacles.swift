@@ -19,11 +19,8 @@ extension MigrationRun {
         var written: Set<String>?
         if let first = plan.steps.first, first.mode == .inPlace, !first.isInferred, let inPlace {
             switch try inPlace.attempt() {
-            case .success(let program):
-                let moves = program.moves
-                let names = moves.continued.filter { moves.touched.contains($0.key) }.values
-                // The tables that later steps write are not known yet.
-                if mapped.count == 1 { written = Set(names) }
+            // The tables that later steps write are not known yet.
+            case .success(let program): if mapped.count == 1 { written = program.moves.writtenTables }
             case .failure(let refusal): return refusal.message
             }
         }

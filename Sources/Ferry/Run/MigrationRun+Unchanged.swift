@@ -18,11 +18,34 @@ extension MigrationRun {
             return try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil)
         }
         if session.migration.steps.isEmpty {
-            try CopyPhase(call: self, session: session, sourceGuard: sourceGuard).run()
+            try copyPages(session, sourceGuard)
         }
-        return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
-            try SwapPhase(call: self, session: session, sourceGuard: sourceGuard).run()
+        return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
+    }
+
+    private func copyPages(_ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+        session.head.phase = .rows
+        try session.save()
+        relay.begin(.rows, step: 1)
+        let step = session.folder.stepFolder(1)
+        try files.createDirectory(step, mode: 0o700)
+        try files.syncFolder(session.folder.path)
+        let reader = try PageReader(sourceGuard.connection)
+        let copy = PageCopy(folder: step, destination: session.destination(ofStep: 1), files: files)
+        relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
+        if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
+        if configuration.verify != .none {
+            relay.begin(.verify, step: 1)
+            try copy.verify(against: reader, stop: stop)
         }
+        session.migration.steps = [
+            RunRecord.StepRecord(
+                isFinished: true, destination: FileState(try files.attributes(copy.destination)), entityMappings: [],
+                unmapped: [], healed: [], leftBehind: [], chunks: 0,
+                verification: VerificationSummary(mode: configuration.verify))
+        ]
+        try saveWithTimes(session)
+        stop.unitIsDone()
     }
 
     private func checkUnchanged(

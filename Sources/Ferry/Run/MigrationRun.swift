@@ -150,10 +150,8 @@ final class MigrationRun {
         case .inFolder(var plan, let session):
             if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
             if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
-            try StepsPhase(call: self, session: session, plan: plan, sourceGuard: sourceGuard).run()
-            return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
-                try SwapPhase(call: self, session: session, sourceGuard: sourceGuard).run()
-            }
+            try runSteps(of: plan, session, sourceGuard)
+            return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
         }
     }
 
@@ -161,71 +159,25 @@ final class MigrationRun {
     private func prepare(
         _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: (any RunSession)?
     ) throws -> Prepared {
-        var known = left
         let earlier = left as? MigrationSession
         hasBegunInFolder = earlier.map { $0.migration.isInPlace && $0.migration.runsInFolder } ?? false
         copying = earlier?.migration.copying
-        guard sourceGuard.access == .readWrite || place.output != nil else {
-            throw FerryError(
-                .storeReadOnly, "\(place.store) or its folder is not writable.",
-                remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
-        }
+        try requireWritable(sourceGuard)
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
         let (version, target) = try ends(of: store)
-        if version.hashes == target.hashes {
-            if let earlier, earlier.isCommitted(to: inputs.catalog.displayName(of: target)) {
-                try sourceGuard.close()
-                resume(with: earlier)
-                return .ended(report(ending: earlier))
-            }
-            // The copy is repaired.
-            if !configuration.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
-            guard place.output != nil, configuration.rehearsesInPlace != true else {
-                return .ended(
-                    try upToDate(sourceGuard, place.store, target, leftover: found, isUnfinished: known != nil))
-            }
-            return .ended(try copyUnchanged(store, target, folder: found, known: known))
+        guard version.hashes != target.hashes else {
+            return .ended(try withoutSteps(store, of: version, as: target, folder: found, known: left))
         }
-        // Only preflight and the snapshot's manifest need counted rows.
-        let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.head.phase.order ?? 0) > Phase.snapshot.order
-        let counted = known?.isUnfinishedInPlace == true ? nil : earlier?.migration.rows
-        let reading = counted.map(Reading.known) ?? (isPastSnapshot ? .afterSnapshot : .run)
-        var planned: Planned
-        let bytes: Int64
-        do {
-            planned = try sourceGuard.connection.abandoning(on: stop) {
-                try self.planned(store, from: version, to: target, reading)
-            }
-            bytes = try store.contentBytes()
-            settleMemory(before: bytes)
-        } catch {
-            guard known == nil else { throw error }
-            throw FerryError.beforeRun(error, on: place.store)
-        }
-        // The rehearsal of a chain's statements leaves some MiB, and the report needs code that has not run yet.
-        memory.releaseUnused(before: bytes)
+        var (planned, bytes) = try planned(store, from: version, to: target, known: left)
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        // Each holds the steps of a way that was considered.
-        planned.plan.comparisons = []
-        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.found != nil,
-            planned.plan.steps[0].parts.allSatisfy(\.isInferred)
-        {
-            // The run takes the statements, which do the work of all versions on the way.
-            planned.plan.steps[0].parts = []
-        }
-        var refusals = report.refusals
-        if known == nil, refusals.contains(where: { $0.code == .lossRefused }),
-            var preflight = checks(of: planned, store)
-        {
-            refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
-        }
-        // Losses are refused after the scans, with what these find.
-        if known != nil || refusals.contains(where: { $0.code != .lossRefused }) { try Self.refuse(refusals) }
+        release(&planned)
+        try refuse(report.refusals, of: planned, store, isBegun: left != nil)
+        var known = left
         if let earlier, earlier.isUnfinishedInPlace {
             known = try continued(earlier, planned.plan, sourceGuard)
         }
@@ -238,19 +190,86 @@ final class MigrationRun {
         }
         try measure(planned, store, session)
         settleMemory(before: bytes)
-        try SnapshotPhase(
-            call: self, session: session, store: store, version: version, rows: planned.countedRows
-        ).run()
+        try takeSnapshot(of: store, version, rows: planned.countedRows, in: session)
         settleMemory(before: bytes)
-        if planned.plan.mayChangeStore, place.output == nil {
-            return .ended(
-                try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
-                    try InPlacePhase(
-                        call: self, session: session, planned: planned, sourceGuard: sourceGuard
-                    ).run()
-                })
+        guard planned.plan.mayChangeStore, place.output == nil else { return .inFolder(planned.plan, session) }
+        return .ended(try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) })
+    }
+
+    private func requireWritable(_ sourceGuard: SourceGuard) throws {
+        guard sourceGuard.access != .readWrite, place.output == nil else { return }
+        throw FerryError(
+            .storeReadOnly, "\(place.store) or its folder is not writable.",
+            remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
+    }
+
+    /// Ends a call on a store that has the target version: an output becomes a copy of it.
+    private func withoutSteps(
+        _ store: OpenedStore, of version: ModelVersion, as target: ModelVersion, folder: RunFolder?,
+        known: (any RunSession)?
+    ) throws -> MigrationReport {
+        if let earlier = known as? MigrationSession, earlier.isCommitted(to: inputs.catalog.displayName(of: target)) {
+            try store.sourceGuard.close()
+            resume(with: earlier)
+            return report(ending: earlier)
         }
-        return .inFolder(planned.plan, session)
+        // The copy is repaired.
+        if !configuration.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
+        guard place.output != nil, configuration.rehearsesInPlace != true else {
+            return try upToDate(
+                store.sourceGuard, place.store, target, leftover: folder, isUnfinished: known != nil)
+        }
+        return try copyUnchanged(store, target, folder: folder, known: known)
+    }
+
+    /// The plan of the run, and the bytes of the store.
+    private func planned(
+        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, known: (any RunSession)?
+    ) throws -> (Planned, Int64) {
+        // Only preflight and the snapshot's manifest need counted rows.
+        let isInPlace = known?.isUnfinishedInPlace == true
+        let isPastSnapshot = !isInPlace && (known?.head.phase.order ?? 0) > Phase.snapshot.order
+        let counted = isInPlace ? nil : (known as? MigrationSession)?.migration.rows
+        let reading = counted.map(Reading.known) ?? (isPastSnapshot ? .afterSnapshot : .run)
+        do {
+            let planned = try store.sourceGuard.connection.abandoning(on: stop) {
+                try self.planned(store, from: version, to: target, reading)
+            }
+            let bytes = try store.contentBytes()
+            settleMemory(before: bytes)
+            // The report needs code that has not run yet.
+            memory.releaseUnused(before: bytes)
+            return (planned, bytes)
+        } catch {
+            guard known == nil else { throw error }
+            throw FerryError.beforeRun(error, on: place.store)
+        }
+    }
+
+    /// Ends what only the report of the plan needs: of hundreds of entities it takes some MiB.
+    private func release(_ planned: inout Planned) {
+        // Each holds the steps of a way that was considered.
+        planned.plan.comparisons = []
+        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.found != nil,
+            planned.plan.steps[0].parts.allSatisfy(\.isInferred)
+        {
+            // The run takes the statements, which do the work of all versions on the way.
+            planned.plan.steps[0].parts = []
+        }
+    }
+
+    /// Refuses what is known before the scans of preflight.
+    private func refuse(
+        _ refusals: [FerryError], of planned: Planned, _ store: OpenedStore, isBegun: Bool
+    ) throws {
+        var refusals = refusals
+        if !isBegun, refusals.contains(where: { $0.code == .lossRefused }),
+            var preflight = checks(of: planned, store)
+        {
+            refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
+        }
+        // Losses are refused after the scans, with what these find.
+        if isBegun || refusals.contains(where: { $0.code != .lossRefused }) { try Self.refuse(refusals) }
     }
 
     /// Marks this call as a continuation of an earlier call's run.
@@ -260,6 +279,12 @@ final class MigrationRun {
     }
 
     func noteTimes(_ session: any RunSession) { session.head.phases = earlierPhases.adding(relay.phases) }
+
+    /// Saves the record with the times of the phases so far.
+    func saveWithTimes(_ session: any RunSession) throws {
+        noteTimes(session)
+        try session.save()
+    }
 
     var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
@@ -377,11 +402,6 @@ final class MigrationRun {
         warnings.append(warning)
         relay.send(.warning(warning))
     }
-
-    var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
-    var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
-    /// The level of compression; nil for a clone.
-    var snapshotLevel: Int? { configuration.clonesSnapshot ? nil : configuration.snapshotLevel }
 
     func time(since time: UInt64) -> Duration { .clamped(nanoseconds: Clock.nanoseconds(since: time)) }
 }

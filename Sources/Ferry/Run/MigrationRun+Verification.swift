@@ -8,33 +8,34 @@ internal import FerryStore
 internal import FerryVerify
 internal import Foundation
 
-/// The verification of each step, before the next one.
-struct StepVerification: MigrationPhase {
-    let call: MigrationRun
-    let session: MigrationSession
-
-    func verify(_ run: StepRun, _ number: Int) throws {
+extension MigrationRun {
+    /// Verifies a step in the run folder, before the next one.
+    func verify(_ run: StepRun, _ number: Int, _ session: MigrationSession) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verify != .none {
             relay.begin(.verify, step: number)
             let verification = try verification(
                 of: run.step, number, from: run.sourcePath, isPrivate: run.isSourcePrivate, at: run.destinationPath,
-                in: run.folder, run.options)
+                in: run.folder, run.options, session)
             summary = try self.summary(of: run.step, by: verification) { try verification.run() }
             releaseUnusedMemory()
             try files.removeTree(verification.workFolder)
-            noteTimes()
+            noteTimes(session)
         }
-        migration.steps[number - 1].verification = summary
+        session.migration.steps[number - 1].verification = summary
     }
 
     /// Verifies the step that a connection to the store has made, inside its transaction.
-    func verify(_ step: StepPlan, before connection: Connection, _ kept: Set<String>, _ options: EngineOptions) throws {
+    func verify(
+        _ step: StepPlan, before connection: Connection, _ kept: Set<String>, _ options: EngineOptions,
+        _ session: MigrationSession
+    ) throws {
         relay.begin(.verify, step: 1)
         var verification = try verification(
-            of: step, 1, from: place.store, isPrivate: true, at: place.store, in: folder.path, options)
+            of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, options,
+            session)
         verification.kept = kept
-        migration.steps[0].verification = try summary(of: step, by: verification) {
+        session.migration.steps[0].verification = try summary(of: step, by: verification) {
             try verification.run(before: connection)
         }
         releaseUnusedMemory()
@@ -42,9 +43,9 @@ struct StepVerification: MigrationPhase {
 
     private func verification(
         of plan: StepPlan, _ number: Int, from source: String, isPrivate: Bool, at destination: String,
-        in folder: String, _ options: EngineOptions
+        in folder: String, _ options: EngineOptions, _ session: MigrationSession
     ) throws -> Verification {
-        let made = migration.steps[number - 1]
+        let made = session.migration.steps[number - 1]
         let workFolder = folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
         // Verification must treat rows that a step in place deletes first like rows that a copy leaves out.
@@ -54,12 +55,12 @@ struct StepVerification: MigrationPhase {
             mode: configuration.verify == .full ? .full : .quick,
             of: plan.mode == .inPlace ? .altered : .copied(keeping: plan.keptPart?.roots ?? []), step: step,
             sourcePath: source, isSourcePrivate: isPrivate, destinationPath: destination, workFolder: workFolder,
-            counts: made.entityMappings.map(EntityMappingCounts.init), now: migration.now,
+            counts: made.entityMappings.map(EntityMappingCounts.init), now: session.migration.now,
             externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace,
             progress: relay.hook(step: number), stop: stop)
-        verification.told = ToldLoss.of(step, reported: number == 1 ? migration.findings.toldLosses : nil)
-        verification.resumeKey = "\(FerryVersion.tool) \(head.id) \(number)"
+        verification.told = ToldLoss.of(step, reported: number == 1 ? session.migration.findings.toldLosses : nil)
+        verification.resumeKey = "\(FerryVersion.tool) \(session.head.id) \(number)"
         verification.memory = memory
         verification.jobs = configuration.jobs
         verification.dropping = options.dropping

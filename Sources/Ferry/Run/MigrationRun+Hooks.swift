@@ -9,19 +9,25 @@ internal import FerryVerify
 /// The app's hooks before and after each step.
 ///
 /// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
-struct StepHooks: MigrationPhase {
-    let call: MigrationRun
-    let session: MigrationSession
-    let plan: MigrationPlan
-    let sourceGuard: SourceGuard
+struct StepHooks {
+    private let session: MigrationSession
+    private let plan: MigrationPlan
+    private let (configuration, files, place, memory): (Configuration, FileLayer, RunPlace, MemoryBudget)
+    private let (relay, stop): (EventRelay, StopRequest)
+
+    init(run: MigrationRun, session: MigrationSession, plan: MigrationPlan) {
+        (self.session, self.plan) = (session, plan)
+        (configuration, files, place, memory) = (run.configuration, run.files, run.place, run.memory)
+        (relay, stop) = (run.relay, run.stop)
+    }
 
     /// Calls the app's hook before a step, and checks that it has not changed the step's source.
-    func callWillMigrate(_ number: Int) throws {
-        guard let hook = configuration.willMigrate, (migration.begunStep ?? 0) < number else { return }
-        let store = number > 1 ? destination(ofStep: number - 1) : place.store
+    func callWillMigrate(_ number: Int, _ sourceGuard: SourceGuard) throws {
+        guard let hook = configuration.willMigrate, (session.migration.begunStep ?? 0) < number else { return }
+        let store = number > 1 ? session.destination(ofStep: number - 1) : place.store
         try run(hook, "willMigrate", stage(number, store))
         if number > 1 {
-            guard try isUntouched(store, migration.steps.last?.destination) else {
+            guard try isUntouched(store, session.migration.steps.last?.destination) else {
                 throw FerryError(
                     .stageFailed,
                     "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
@@ -29,45 +35,48 @@ struct StepHooks: MigrationPhase {
             }
             try StoreFileNames(store).removeSides(files: files)
         } else {
-            try head.checkSource(sourceGuard.fingerprint())
+            try session.head.checkSource(sourceGuard.fingerprint())
         }
-        migration.begunStep = number
+        session.migration.begunStep = number
         try session.save()
         stop.unitIsDone()
     }
 
     /// Calls the app's hook after a step, and verifies the destination again if the hook has changed it.
     func callDidMigrate(_ number: Int) throws {
-        guard let hook = configuration.didMigrate, migration.steps.count == number,
-            migration.steps[number - 1].isSeen != true
+        guard let hook = configuration.didMigrate, session.migration.steps.count == number,
+            session.migration.steps[number - 1].isSeen != true
         else { return }
-        let store = destination(ofStep: number)
+        let store = session.destination(ofStep: number)
         let usesLog = try usesLog(store)
         // Damage that the store had before is not the hook's.
         let known =
-            migration.findings.kept.isEmpty ? [] : try differences(of: store, plan.steps[number - 1], number)
+            session.migration.findings.kept.isEmpty ? [] : try differences(of: store, plan.steps[number - 1], number)
         try run(hook, "didMigrate", stage(number, store))
-        if try !isUntouched(store, migration.steps[number - 1].destination) {
+        if try !isUntouched(store, session.migration.steps[number - 1].destination) {
             try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known)
         }
         try StoreFileNames(store).removeSides(files: files)
         try files.syncFile(store)
-        try files.syncFolder(folder.stepFolder(number))
-        migration.steps[number - 1].isSeen = true
-        migration.steps[number - 1].destination = FileState(try files.attributes(store))
+        try files.syncFolder(session.folder.stepFolder(number))
+        session.migration.steps[number - 1].isSeen = true
+        session.migration.steps[number - 1].destination = FileState(try files.attributes(store))
         try session.save()
         stop.unitIsDone()
     }
 
     /// Discards a step whose result a hook was changing when the call ended; the step then runs again, with its hook.
     func discardChangedStep(_ number: Int) throws {
-        guard configuration.didMigrate != nil, let last = migration.steps.last, migration.steps.count == number,
+        guard configuration.didMigrate != nil, let last = session.migration.steps.last,
+            session.migration.steps.count == number,
             last.isFinished, last.isSeen != true,
-            try !isUntouched(destination(ofStep: number), last.destination)
+            try !isUntouched(session.destination(ofStep: number), last.destination)
         else { return }
         // The folder is deleted first: after a kill in between, the next call finds no result and repeats this.
-        if try files.exists(folder.stepFolder(number)) { try files.removeTree(folder.stepFolder(number)) }
-        migration.steps.removeLast()
+        if try files.exists(session.folder.stepFolder(number)) {
+            try files.removeTree(session.folder.stepFolder(number))
+        }
+        session.migration.steps.removeLast()
         try session.save()
     }
 
@@ -109,7 +118,7 @@ struct StepHooks: MigrationPhase {
         let version = step.resolved.destination
         do {
             let connection = try Connection(
-                inPlace: store, memory: memory, vfs: files.vfs(folder.path), trace: configuration.trace)
+                inPlace: store, memory: memory, vfs: files.vfs(session.folder.path), trace: configuration.trace)
             let mode = usesLog ? "wal" : "delete"
             guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
                 try connection.setPragma("journal_mode", to: mode)?.text == mode
@@ -147,7 +156,7 @@ struct StepHooks: MigrationPhase {
     ) throws -> [VerificationSummary.Difference] {
         guard configuration.verify != .none else { return [] }
         relay.begin(.verify, step: number)
-        let workFolder = folder.stepFolder(number) + "/stage"
+        let workFolder = session.folder.stepFolder(number) + "/stage"
         if try files.exists(workFolder) { try files.removeTree(workFolder) }
         try files.createDirectory(workFolder, mode: 0o700)
         var verification = Verification(

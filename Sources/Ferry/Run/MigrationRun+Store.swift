@@ -7,14 +7,9 @@ internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
 
-/// Runs the one step on the store itself in one transaction; a kill before COMMIT leaves the old store.
-struct InPlacePhase: MigrationPhase {
-    let call: MigrationRun
-    let session: MigrationSession
-    let planned: Planned
-    let sourceGuard: SourceGuard
-
-    func run() throws {
+extension MigrationRun {
+    /// Runs the one step on the store itself in one transaction; a kill before COMMIT leaves the old store.
+    func runInStore(_ planned: Planned, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
         if configuration.holdsSwap {
             // There is no second file, so the migration itself would change the store.
@@ -23,23 +18,23 @@ struct InPlacePhase: MigrationPhase {
                 "Everything is prepared. The migration itself is one transaction on \(place.store), which is unchanged.",
                 remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
         }
-        head.phase = .rows
+        session.head.phase = .rows
         try session.save()
-        try noteExternalFiles(sourceGuard)
+        try noteExternalFiles(sourceGuard, session)
         // Another program may write before the writer has locked the store; the fingerprint shows that.
         let seen = try sourceGuard.fingerprint()
-        try head.checkSource(seen)
+        try session.head.checkSource(seen)
         // Damaged pages that stay cannot pass.
-        let isSound = !migration.findings.warnings.contains { $0.code == .damagedPages }
-        let isVerified = isSound && call.verifiesBeforeCommit(planned)
+        let isSound = !session.migration.findings.warnings.contains { $0.code == .damagedPages }
+        let isVerified = isSound && verifiesBeforeCommit(planned)
         if isVerified {
             // That of an earlier call, which a power cut can have left incomplete, is made again.
-            try files.removeIfPresent(source)
-            try PageCopy(folder: folder.path, destination: source, files: files, isResumed: false)
-                .run(ofStepAfter: nil, sourceGuard, call.engineOptions(migration, step: 1))
+            try files.removeIfPresent(session.source)
+            try PageCopy(folder: session.folder.path, destination: session.source, files: files, isResumed: false)
+                .run(ofStepAfter: nil, sourceGuard, engineOptions(session.migration, step: 1))
         }
         if try seen.store.usesWriteAheadLog && planned.writesRows
-            && call.writesMuch(planned.plan.steps[0], on: sourceGuard.connection, planned.inPlace)
+            && writesMuch(planned.plan.steps[0], on: sourceGuard.connection, planned.inPlace)
         {
             // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
@@ -50,33 +45,35 @@ struct InPlacePhase: MigrationPhase {
                     "\(place.store) is open in another program, so every change goes through its -wal: it is written twice and needs "
                         + "2 KiB of memory per MiB.",
                     about: .init(path: place.store))
-                migration.findings.warnings.append(warning)
+                session.migration.findings.warnings.append(warning)
                 relay.send(.warning(warning))
             }
-            try migrateStore(leavesLog: isAlone, isVerified: isVerified)
+            try migrateStore(planned, session, leavesLog: isAlone, isVerified: isVerified)
             // Cleans up like a guard that stayed open.
             if !isAlone {
-                try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: head.sideFiles).close()
+                try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: session.head.sideFiles)
+                    .close()
             }
         } else {
             try sourceGuard.endTransaction()
-            try migrateStore(leavesLog: false, isVerified: isVerified)
+            try migrateStore(planned, session, leavesLog: false, isVerified: isVerified)
             // The writer is closed by now, so that side files which were not there before can go.
             try sourceGuard.close()
         }
     }
 
-    /// The copy of the store with which the result is compared before COMMIT.
-    private var source: String { folder.path + "/source.sqlite" }
-
-    private func migrateStore(leavesLog: Bool, isVerified: Bool) throws {
+    private func migrateStore(
+        _ planned: Planned, _ session: MigrationSession, leavesLog: Bool, isVerified: Bool
+    ) throws {
         let step = planned.plan.steps[0]
         let connection = try Connection(
-            inPlace: place.store, memory: memory, vfs: files.vfs(folder.path),
+            inPlace: place.store, memory: memory, vfs: files.vfs(session.folder.path),
             trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
-        let options = call.engineOptions(migration, step: 1)
-        if isVerified { try Verification.attach(source: source, workFolder: folder.path, to: connection) }
+        let options = engineOptions(session.migration, step: 1)
+        if isVerified {
+            try Verification.attach(source: session.source, workFolder: session.folder.path, to: connection)
+        }
         let journal = JournalSwitch(connection: connection, session: session)
         var dataVersion: Int64?
         if leavesLog {
@@ -85,30 +82,29 @@ struct InPlacePhase: MigrationPhase {
         } else {
             try connection.execute("BEGIN IMMEDIATE")
             dataVersion = try connection.integer("PRAGMA data_version")
-            try head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
+            try session.head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
-        let before = (head, migration)
+        let before = (session.head, session.migration)
         do {
             var run = StepRun(
                 step, in: .store(connection, isVerified ? nil : options.checksInPlace), options: options)
             run.found = planned.inPlace?.found
             _ = try run.run { report in
-                addStep(step, report)
+                add(step, report, to: session)
                 if isVerified {
-                    try StepVerification(call: call, session: session)
-                        .verify(step, before: connection, report.kept, options)
+                    try verify(step, before: connection, report.kept, options, session)
                 }
                 relay.begin(.swap)
                 // Whoever is told of the phase may stop before it.
                 try stop.check()
-                try saveWithTimes()
-                try checkSnapshot()
+                try saveWithTimes(session)
+                try checkSnapshot(of: session)
                 try connection.checkPlace()
             }
             try connection.checkPlace()
         } catch {
             // The transaction is rolled back: the steps are not done.
-            (head, migration) = before
+            (session.head, session.migration) = before
             // The first error is reported; the next call restores the rest.
             do { if leavesLog { try journal.restoreLog(wasRolledBack: false) } } catch {}
             throw error
@@ -116,11 +112,11 @@ struct InPlacePhase: MigrationPhase {
         memory.releaseUnused(before: try connection.contentBytes())
         if leavesLog {
             try journal.returnToLog()
-            head.ended = try journal.lockExclusively().store.withoutLog
+            session.head.ended = try journal.lockExclusively().store.withoutLog
         } else {
             // A page that a reader keeps from being written back is written back when the store is next opened.
             _ = try connection.checkpoint("TRUNCATE")
-            head.ended = try fingerprint(of: connection, since: dataVersion)
+            session.head.ended = try fingerprint(of: connection, since: dataVersion)
         }
         withExtendedLifetime(connection) {}
     }
@@ -143,15 +139,20 @@ struct InPlacePhase: MigrationPhase {
         return fingerprint
     }
 
-    private func addStep(_ step: StepPlan, _ report: StepReport) {
+    private func add(_ step: StepPlan, _ report: StepReport, to session: MigrationSession) {
         var summary = VerificationSummary(mode: configuration.verify)
         summary.isBeforeCommit = true
         summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
-        migration.steps = []
-        migration.add(step, 1, report)
-        migration.steps[0].verification = summary
-        migration.steps[0].isFinished = true
+        session.migration.steps = []
+        session.migration.add(step, 1, report)
+        session.migration.steps[0].verification = summary
+        session.migration.steps[0].isFinished = true
     }
+}
+
+extension MigrationSession {
+    /// The copy of the store with which the result is compared before COMMIT.
+    fileprivate var source: String { folder.path + "/source.sqlite" }
 }
 
 extension EngineOptions {

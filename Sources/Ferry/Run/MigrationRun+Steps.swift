@@ -7,55 +7,54 @@ internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 
-/// Runs, verifies and finishes every unfinished step in the run folder.
-struct StepsPhase: MigrationPhase {
-    let call: MigrationRun
-    let session: MigrationSession
-    let plan: MigrationPlan
-    let sourceGuard: SourceGuard
-
-    private var hooks: StepHooks { StepHooks(call: call, session: session, plan: plan, sourceGuard: sourceGuard) }
-
-    func run() throws {
-        for number in 1...plan.steps.count { try runStep(number) }
+extension MigrationRun {
+    /// Runs, verifies and finishes every unfinished step in the run folder.
+    func runSteps(of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+        for number in 1...plan.steps.count { try runStep(number, of: plan, session, sourceGuard) }
     }
 
-    private func runStep(_ number: Int) throws {
+    private func runStep(
+        _ number: Int, of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard
+    ) throws {
+        let hooks = StepHooks(run: self, session: session, plan: plan)
         let (index, step) = (number - 1, plan.steps[number - 1])
         try stop.check()
         try hooks.discardChangedStep(number)
-        let run = try work(step, number)
-        if index == migration.steps.count {
-            if index > 0 { try checkVerified(run.sourcePath) }
-            try hooks.callWillMigrate(number)
-            try make(run, number)
+        let run = try work(step, number, of: plan, session, sourceGuard)
+        if index == session.migration.steps.count {
+            if index > 0 { try session.checkVerified(run.sourcePath, of: place.store) }
+            try hooks.callWillMigrate(number, sourceGuard)
+            try make(run, number, of: plan, session, sourceGuard)
         }
         // The step's progress table may be gone already.
-        if !migration.steps[index].isFinished {
-            try finish(run, number)
-            migration.steps[index].isFinished = true
-            migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
+        if !session.migration.steps[index].isFinished {
+            try finish(run, number, of: plan, session)
+            session.migration.steps[index].isFinished = true
+            session.migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
             try session.save()
             stop.unitIsDone()
         }
         try hooks.callDidMigrate(number)
-        if index > 0 { try files.removeTree(folder.stepFolder(index)) }
+        if index > 0 { try files.removeTree(session.folder.stepFolder(index)) }
     }
 
     /// Runs and verifies a step, and records both.
-    private func make(_ run: StepRun, _ number: Int) throws {
+    private func make(
+        _ run: StepRun, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession,
+        _ sourceGuard: SourceGuard
+    ) throws {
         try prepare(run)
-        head.phase = .rows
+        session.head.phase = .rows
         try session.save()
         relay.begin(.rows, step: number)
         if number > 1 {
-            if migration.checkedStep != number {
-                try checkRows(run.step, number, run.sourcePath)
-                migration.checkedStep = number
+            if session.migration.checkedStep != number {
+                try checkRows(run.step, NamedStep(number - 1, of: plan), run.sourcePath, now: session.migration.now)
+                session.migration.checkedStep = number
                 try session.save()
                 stop.unitIsDone()
             }
-            try countLosses(number, run.sourcePath)
+            try countLosses(number, of: plan, run.sourcePath, session)
         }
         if run.step.keepsTables, try !files.exists(run.destinationPath) {
             try PageCopy(folder: run.folder, destination: run.destinationPath, files: files)
@@ -63,27 +62,30 @@ struct StepsPhase: MigrationPhase {
         }
         let report = try run.run()
         releaseUnusedMemory()
-        call.isResumed = call.isResumed || report.resumed
-        call.chunkTimes.add(report.chunkTimes)
-        noteTimes()
-        head.phase = .verify
+        isResumed = isResumed || report.resumed
+        chunkTimes.add(report.chunkTimes)
+        noteTimes(session)
+        session.head.phase = .verify
         try session.save()
-        migration.add(run.step, number, report)
-        try StepVerification(call: call, session: session).verify(run, number)
+        session.migration.add(run.step, number, report)
+        try verify(run, number, session)
         try session.save()
         stop.unitIsDone()
         try stop.check()
     }
 
-    private func work(_ step: StepPlan, _ number: Int) throws -> StepRun {
-        var options = call.engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
-        options.vfs = try files.vfs(folder.path)
+    private func work(
+        _ step: StepPlan, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession,
+        _ sourceGuard: SourceGuard
+    ) throws -> StepRun {
+        var options = engineOptions(session.migration, step: number, after: plan.steps[..<(number - 1)])
+        options.vfs = try files.vfs(session.folder.path)
         let file = StepFile(
-            folder: folder.stepFolder(number),
-            sourcePath: number > 1 ? destination(ofStep: number - 1) : sourceGuard.store.main,
+            folder: session.folder.stepFolder(number),
+            sourcePath: number > 1 ? session.destination(ofStep: number - 1) : sourceGuard.store.main,
             // True too for a store that not even SQLite can write.
             isSourcePrivate: number > 1 || sourceGuard.access == .unlocked)
-        return StepRun(step, in: .file(file), options: options, policies: call.inputs.policies)
+        return StepRun(step, in: .file(file), options: options, policies: inputs.policies)
     }
 
     /// Makes the empty files of a step that has not begun; a destination with tables that stay begins as a copy instead.
@@ -96,10 +98,12 @@ struct StepsPhase: MigrationPhase {
     }
 
     /// Leaves the whole verified destination in its main file, without Ferry's own tables.
-    private func finish(_ run: StepRun, _ number: Int) throws {
+    private func finish(
+        _ run: StepRun, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession
+    ) throws {
         // A destination without filled tables gets the store's WAL mode.
         let keepsLog =
-            head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace }
+            session.head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace }
         try run.finish(journal: keepsLog ? "WAL" : "DELETE")
         guard keepsLog else { return }
         try StoreFileNames(run.destinationPath).removeSides(files: files)
@@ -108,18 +112,17 @@ struct StepsPhase: MigrationPhase {
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
-    private func checkRows(_ step: StepPlan, _ number: Int, _ path: String) throws {
+    private func checkRows(_ step: StepPlan, _ named: NamedStep, _ path: String, now: Double) throws {
         try FerryError.wrapping(on: path) {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-            let named = NamedStep(number - 1, of: plan)
             let options = EngineOptions(limitsOf: configuration)
             let scans = TableScans(on: connection)
             var refusals = try UnfitValues(
                 scans: scans, layout: layout, step: step, named: named, longestValue: options.wholeValueBytes,
-                now: migration.now
+                now: now
             ).refusals()
             guard refusals.isEmpty, RowChecks.areNeeded(by: step) else { return try refuse(refusals, step) }
             let inspection = try StoreInspection(of: layout, on: connection)
@@ -134,18 +137,21 @@ struct StepsPhase: MigrationPhase {
     }
 
     /// Counts what a later pass loses in the rows that it reads, which the store's own rows did not show.
-    private func countLosses(_ number: Int, _ path: String) throws {
-        guard let losses = migration.findings.losses, losses.contains(where: { $0.isAtMost && $0.pass == number })
+    private func countLosses(
+        _ number: Int, of plan: MigrationPlan, _ path: String, _ session: MigrationSession
+    ) throws {
+        guard let losses = session.migration.findings.losses,
+            losses.contains(where: { $0.isAtMost && $0.pass == number })
         else { return }
         let later = plan.losses(ofPass: number)
         let counted = try FerryError.wrapping(on: path) {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             let layout = try StoreLayout.actual(for: plan.steps[number - 1].resolved.source.model, on: connection)
-            let counter = LossCounter(connection: connection, layout: layout, rows: [:], now: migration.now)
+            let counter = LossCounter(connection: connection, layout: layout, rows: [:], now: session.migration.now)
             return try later.map { (try counter.counted([$0.loss], .all).first?.count ?? .exactly(0), $0) }
         }
-        migration.findings.losses = losses.map { loss in
+        session.migration.findings.losses = losses.map { loss in
             guard loss.isAtMost, loss.pass == number else { return loss }
             // For two reasons the same values may be lost: each number is a bound.
             let lines = losses.filter { line in

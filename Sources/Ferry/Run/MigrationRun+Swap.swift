@@ -1,45 +1,42 @@
 internal import FerryBase
 internal import FerryStore
 
-/// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
-struct SwapPhase: MigrationPhase {
-    let call: MigrationRun
-    let session: MigrationSession
-    let sourceGuard: SourceGuard
-
-    func run() throws {
+extension MigrationRun {
+    /// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
+    func swap(_ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
-        head.phase = .swap
+        session.head.phase = .swap
         if configuration.holdsSwap {
             try session.save()
             throw FerryError(
-                .swapHeld, "Everything is done except the swap: the migrated store is in \(folder.path).",
+                .swapHeld, "Everything is done except the swap: the migrated store is in \(session.folder.path).",
                 remedy: """
                     \(action: .again) without \(setting: .holdsSwap) to swap it in. If \(place.store) changes \
                     before then, start over with \(on: .restarts).
                     """)
         }
         relay.begin(.swap)
-        let destination = destination(ofStep: migration.steps.count)
+        let destination = session.destination(ofStep: session.migration.steps.count)
         if let output = place.output {
-            try head.checkSource(sourceGuard.fingerprint())
-            try checkVerified(destination)
-            try noteExternalFiles(sourceGuard)
-            try move(destination, to: output)
+            try session.head.checkSource(sourceGuard.fingerprint())
+            try session.checkVerified(destination, of: place.store)
+            try noteExternalFiles(sourceGuard, session)
+            try move(destination, to: output, session)
             try sourceGuard.close()
         } else {
             try Swap(
                 sourceGuard: sourceGuard, destination: destination, session: session, memory: memory,
                 largestLogged: configuration.thresholds.largestLoggedSwap, stop: stop, progress: relay.hook(),
                 trace: configuration.trace,
-                checkDestination: { try checkVerified(destination) }, checkSnapshot: { try checkSnapshot() }
+                checkDestination: { try session.checkVerified(destination, of: self.place.store) },
+                checkSnapshot: { try self.checkSnapshot(of: session) }
             ).run()
         }
-        noteTimes()
+        noteTimes(session)
     }
 
     /// Moves a verified destination to the output, where no file exists; the source store stays unchanged.
-    private func move(_ destination: String, to output: String) throws {
+    private func move(_ destination: String, to output: String, _ session: MigrationSession) throws {
         try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
         // External files that only the old store needs are deleted with the run folder.
@@ -52,18 +49,16 @@ struct SwapPhase: MigrationPhase {
                 .outputExists, "\(path) appeared during the migration.",
                 remedy: "Move it away and \(action: .again). Everything else is finished.")
         }
-        head.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
+        session.head.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
         try session.save()
         try files.renameToFree(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))
     }
-}
 
-extension MigrationPhase {
     /// Notes the external files that the store names, while it still exists.
-    func noteExternalFiles(_ sourceGuard: SourceGuard) throws {
+    func noteExternalFiles(_ sourceGuard: SourceGuard, _ session: MigrationSession) throws {
         guard place.ownsExternalFiles else { return }
         try ExternalFiles(store: place.store, files: files)
-            .noteNames(on: sourceGuard.connection, workFolder: folder.path)
+            .noteNames(on: sourceGuard.connection, workFolder: session.folder.path)
     }
 }
