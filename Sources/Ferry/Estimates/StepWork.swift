@@ -71,24 +71,31 @@ struct StepWork {
 
     /// What the operations that fill tables do, in their order; those that take hardly any time are left out.
     var operations: [WorkItem] {
-        (filling?.operations ?? []).compactMap { operation in
+        (filling?.operations ?? []).filter { !$0.altersTables }.flatMap { operation -> [WorkItem] in
             switch operation.work {
-            case .rows(let positions): rows(of: positions)
-            case .copyLinks(let table, _):
-                item(.relationships, table.name, .statement, 2 * after.work(on: table.name))
-            case .linkAtOnce(let place): links(of: place, .sort) { _ in true }
-            case .link(let place, let contribution): links(of: place, .statement) { $0 == contribution }
-            case .fillGathered(let table):
-                item(.relationships, table.name, .sort, 2 * after.work(on: table.name))
-            case .index(let index): item(.indexes, index.name, .sort, entries(of: index))
-            case .rTree(let tree): item(.indexes, tree.name, .sort, after.work(on: tree.table))
-            case .derived(let value):
-                item(
-                    .indexes, value.attribute.title, .statement,
-                    after.work(of: value.attribute.entity, rows: after.rows(of: value.attribute.entity)))
-            case .policies, .settle, .positions, .highestKeys, .appObjects, .trigger, .statement, .version, .closing:
-                nil
+            case .rows(let positions): [rows(of: positions)].compactMap { $0 }
+            case .links(let place, let contribution):
+                [
+                    links(of: place, contribution == nil ? .sort : .statement) {
+                        contribution == nil || $0 == contribution
+                    }
+                ].compactMap { $0 }
+            case .joinTable(let table, let origin):
+                [item(.relationships, table.name, origin == nil ? .sort : .statement, 2 * after.work(on: table.name))]
+            case .statements(let statements) where operation.phase == .indexes:
+                statements.compactMap { closing($0.tables, of: operation.subject) }
+            case .statements, .policies, .settle, .highestKeys, .appObjects, .version: []
             }
+        }
+    }
+
+    /// A statement after all rows: an index, an R-tree, or derived values.
+    private func closing(_ tables: StatementTables, of subject: String?) -> WorkItem? {
+        switch tables {
+        case .index(let index): item(.indexes, subject, .sort, entries(of: index))
+        case .fill(_, let from, _, _): item(.indexes, subject, .sort, after.work(on: from))
+        case .update(let name, _, _, _): item(.indexes, subject, .statement, after.work(on: name))
+        default: nil
         }
     }
 
