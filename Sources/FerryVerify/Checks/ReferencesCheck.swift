@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
@@ -40,9 +41,13 @@ struct ReferencesCheck: Check {
         let tallies = try TableTally.all(in: context)
         for keys in try Self.keys(in: context) {
             let root = context.destinationModel.root(of: keys.relationship.entity)
+            // The keys were read from an index, which must have those of the rows.
+            let isIndexWrong = context.report.differences.contains {
+                $0.check.rawValue == IndexesCheck.name && $0.entity == root
+            }
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
-            if isShown(keys, in: context),
+            if isShown(keys, in: context), !isIndexWrong,
                 !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true
             {
                 continue

@@ -205,7 +205,8 @@ final class RelationPairs {
     }
 
     private func stored(_ a: String, _ b: String, in table: String) throws -> EntrySum {
-        try sum(a, b, in: "destination.\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL")
+        // An index may differ from its table.
+        try sum(a, b, in: "destination.\(table) NOT INDEXED WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL")
     }
 
     private func sum(_ a: String, _ b: String, in rows: String) throws -> EntrySum {
