@@ -21,11 +21,15 @@ struct ControlCommand: Command {
                 "To end it, and have SQLite roll it back:\nferry control \(ShellWord.quoted(store.filePath)) stop\n"
             throw error
         }
+        let value = arguments.operands.count > 2 ? arguments.operands[2] : ""
+        let count = Quantity.count(value).map { $0.counting("row") }
+        let text = "control \(arguments.operands[1])" + (value == "auto" ? " auto" : "")
         console.result(
             [
                 "store": store.filePath, "runID": orders.runID, "paused": orders.isPaused, "throttle": orders.rest,
                 "chunkRows": orders.chunkRows, "stopping": orders.stops,
-            ], text: [text(order)])
+            ],
+            text: Template.messages.lines(text, ["store": ShellWord.quoted(store.filePath), "value": count ?? value]))
         return .success
     }
 
@@ -60,21 +64,5 @@ struct ControlCommand: Command {
     private static func share(_ text: String) -> Double? {
         guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...95).contains(number) else { return nil }
         return number / 100
-    }
-
-    private func text(_ order: RunOrder) -> String {
-        switch order {
-        case .pause:
-            "The migration pauses after the current unit of work. To continue: "
-                + "ferry control \(ShellWord.quoted(store.filePath)) resume"
-        case .resume: "The migration continues."
-        case .throttle(let share) where share == 0: "The migration runs at full speed again."
-        case .throttle(let share):
-            "The migration rests \(Quantity.decimal(share * 100, places: 0)) % of the time, from the next unit of work on."
-        case .chunkRows(let rows?): "The next chunks have \(Int64(rows).counting("row"))."
-        case .chunkRows(nil): "The next chunks have the size that the migration's own options set."
-        case .stop: "The migration stops after the current unit of work. The same migrate command continues it."
-        @unknown default: "The order was given."
-        }
     }
 }

@@ -90,14 +90,9 @@ enum HelpText {
             guard let about = families[word] else { return (word, commands[0].summary) }
             return (word, "\(commands.map { $0.words[1] }.joined(separator: ", ")): \(about).")
         }
-        return ["Ferry migrates Core Data stores that are too large for memory.", ""]
-            + ["Usage: ferry <command> [options]; help for a command: ferry <command> --help", ""]
-            + table(rows, min(width, widest)) + [""]
-            + TextWrap.paragraphs(
-                """
-                Start with: ferry demo. Setup: ferry \(setup.dropLast().joined(separator: ", ")), --version.
-                Exit codes: 0 done, 1 failed, 2 refused, 3 differences, 64 usage, 75 resumable.
-                """, width: min(width, widest))
+        let start = Template.messages.part("start", ["setup": setup.dropLast().joined(separator: ", ")])
+        return Template.messages.lines("overview") + [""] + table(rows, min(width, widest)) + [""]
+            + TextWrap.paragraphs(start, width: min(width, widest))
     }
 
     private static func usage(_ syntax: Syntax) -> String {

@@ -56,34 +56,20 @@ struct StatusCommand: Command {
     }
 
     private func text(_ store: String, _ status: RunStatus) -> [String] {
-        let moment = status.finished.map { " at \($0.moment)" } ?? ""
-        switch status.state {
-        case .none: return ["There is no running or unfinished migration of \(store)."]
-        case .finished where status.restored != nil:
-            return [
-                "\(store) was rolled back\(moment)" + (status.version.map { " and has version \($0) again." } ?? "."),
-                "Restored from \(status.restored?.filePath ?? ""). No migration is running.",
-            ]
-        case .finished:
-            let version = status.version.map { " with version \($0)" } ?? ""
-            return ["The last migration of \(store) finished\(moment)\(version); none is running."]
-        case .running where status.isPaused == true:
-            return [
-                "A migration of \(store) is paused" + details(status),
-                "To continue: ferry control \(ShellWord.quoted(store)) resume",
-            ]
-        case .running: return ["A migration of \(store) is running" + details(status)]
-        case .interrupted where status.phase == .swap:
-            return [
-                "A migration of \(store) is finished except for the swap.",
-                "Run the same migrate command without --hold-swap to swap; --restart discards the migration.",
-            ]
-        case .interrupted:
-            return [
-                "A migration of \(store) was interrupted" + details(status),
-                "Run the same migrate command to continue; --restart discards it.",
-            ]
-        }
+        let part =
+            switch status.state {
+            case .finished where status.restored != nil: "rolledBack"
+            case .running where status.isPaused == true: "paused"
+            case .interrupted where status.phase == .swap: "held"
+            default: status.state.rawValue
+            }
+        return Template.messages.lines(
+            "status \(part)",
+            [
+                "store": store, "word": ShellWord.quoted(store), "details": details(status),
+                "moment": status.finished.map { " at \($0.moment)" } ?? "", "version": status.version ?? "unknown",
+                "restored": status.restored?.filePath ?? "",
+            ])
     }
 
     private func details(_ status: RunStatus) -> String {

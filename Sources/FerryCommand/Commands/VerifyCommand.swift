@@ -79,7 +79,8 @@ struct VerificationRendering: CommandReport {
         let reason =
             source == nil ? "Not Core Data's, and not checked" : "Added to the schema by the app, and not compared"
         let added: [Report.Part] = names.isEmpty ? [] : [.paragraph("\(reason): \(names.listed(8)).")]
-        let advice = Template.advice.part(source == nil ? "store" : "source", ["store": ShellWord.quoted(store)])
+        let advice = Template.messages.part(
+            source == nil ? "verify store" : "verify source", ["store": ShellWord.quoted(store)])
         if summary.differences.isEmpty { return Report(Self.title, .good, "\(what), no differences.", added) }
         return Report(
             Self.title, .bad, "\(what), with differences:",

@@ -21,6 +21,11 @@ struct Template: Sendable {
         return parts[0] + body.map(\.written).joined() + parts[1]
     }
 
+    /// The lines of a part.
+    func lines(_ name: String, _ values: [String: String] = [:]) -> [String] {
+        part(name, values).dropLast().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
     private static func filled(_ text: String, _ values: [String: String]) -> String {
         values.reduce(text) { $0.replacing("{{\($1.key)}}", with: $1.value) }
     }
@@ -30,8 +35,7 @@ struct Template: Sendable {
     static let drawing = Template(PackageResources.drawing_svg)
     static let commands = Template(PackageResources.commands_txt)
     static let manual = Template(PackageResources.manual_txt)
-    /// What to do with the differences that `verify` finds.
-    static let advice = Template(PackageResources.advice_txt)
+    static let messages = Template(PackageResources.messages_txt)
     static let bash = Template(PackageResources.ferry_bash)
     static let zsh = Template(PackageResources.ferry_zsh)
     static let fish = Template(PackageResources.ferry_fish)

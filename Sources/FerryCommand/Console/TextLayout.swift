@@ -84,7 +84,8 @@ enum TextWrap {
     /// by two spaces more than the first line.
     static func lines(_ line: String, width: Int) -> [String] {
         guard line.count > width, width > 0 else { return [line] }
-        let margin = String(repeating: " ", count: margin(of: line, width: width))
+        let longest = line.split(separator: " ").map(\.count).max() ?? 0
+        let margin = String(repeating: " ", count: max(0, min(margin(of: line, width: width), width - longest)))
         return broken(line, width: width, margin: margin, keepsLongWords: true)
     }
 

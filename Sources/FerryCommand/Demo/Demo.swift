@@ -157,8 +157,7 @@ struct Demo {
             "folder": quoted([folder.path]), "store": quoted([folder.store]), "mappings": quoted([folder.mappings]),
             "sources": quoted(sources), "migrate": quoted(migrateWords),
         ]
-        let text = Template.demo.part(part, own.merging(values) { $1 }).dropLast()
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+        for line in Template.demo.lines(part, own.merging(values) { $1 }) {
             let isCommand = ["$ ", "  ferry "].contains { line.hasPrefix($0) }
             console.say(isCommand ? Emphasis.command.mark(line) : line)
         }
