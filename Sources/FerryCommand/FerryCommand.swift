@@ -28,10 +28,9 @@ public enum FerryCommand {
         ]
     }
 
-    /// The words after `ferry` for each command.
     static var commandNames: [String] { Syntax.table.map(\.name) }
 
-    /// The commands that the list of commands has in its last lines.
+    /// These are in the last lines of the list of commands.
     static var setup: [String] { Syntax.table.filter { $0.group == "Setup" }.map(\.name) }
 
     /// Runs one command line on a console; never throws.

@@ -11,7 +11,6 @@ struct Arguments {
     private var flags: Set<String> = []
     /// The options that come from `ferry.json`, not from the command line.
     private var fromConfig: Set<String> = []
-    /// The path of the `ferry.json` that was read.
     private(set) var configPath: String?
 
     /// Reads the words after the command's name.
@@ -77,12 +76,10 @@ struct Arguments {
             }
         }
         // An empty path would be the current folder.
-        if values[name]?.contains("") == true { throw isEmpty("The value of \(name)") }
+        if values[name]?.contains("") == true { throw wrong("The value of \(name) is empty.", Self.unset) }
     }
 
-    private func isEmpty(_ word: String) -> FerryError {
-        wrong("\(word) is empty.", "A shell variable may be unset.")
-    }
+    private static let unset = "A shell variable may be unset."
 
     private mutating func takeConfig() throws(FerryError) {
         let file = try ConfigFile.find(
@@ -110,7 +107,7 @@ struct Arguments {
         }
         if let empty = operands.firstIndex(of: "") {
             let name = syntax.operands[min(empty, syntax.operands.count - 1)].name
-            throw isEmpty(name)
+            throw wrong("\(name) is empty.", Self.unset)
         }
     }
 

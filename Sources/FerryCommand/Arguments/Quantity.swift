@@ -1,6 +1,5 @@
 internal import FerryBase
 
-/// Reads and writes the numbers of a command line: counts, sizes, durations.
 enum Quantity {
     /// A whole number; underscores may group its digits.
     static func count(_ text: String) -> Int64? {
@@ -41,13 +40,6 @@ enum Quantity {
     /// The whole number nearest to a rate or a time, which may come from a file; 0 for NaN.
     static func whole(_ number: Double) -> Int64 {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
-    }
-
-    /// A phase's rate, in rows if the phase counts rows; nil if it says nothing about the speed.
-    static func rateText(rowsPerSecond: Double?, bytesPerSecond: Double?, seconds: Double) -> String? {
-        guard seconds >= 1, (rowsPerSecond ?? bytesPerSecond ?? 0) >= 1 else { return nil }
-        if let rowsPerSecond { return "\(whole(rowsPerSecond).counting("row"))/s" }
-        return bytesPerSecond.map { "\(sizeText(whole($0)))/s" }
     }
 
     static func durationText(_ time: Duration) -> String { durationText(seconds: time.inSeconds) }

@@ -7,23 +7,19 @@ struct Syntax: Sendable {
     var name: String
     var words: [String] { name.split(separator: " ").map(String.init) }
     var group = ""
-    /// Whether the command's result is files, not output.
     var changesFiles = false
     var summary = ""
-    /// A few lines of help: the effects of the command, and its conditions.
     var discussion = ""
     var operands: [Operand] = []
     var options: [Option] = []
     var example = ""
 
-    /// A word of the command line without dashes.
     struct Operand: Sendable {
         enum Count: Sendable { case one, optional, several }
 
         var name: String
         var count: Count
         var summary: String
-        /// The only words allowed; empty if any word is.
         var choices: [String]
 
         var notation: String {
@@ -35,21 +31,17 @@ struct Syntax: Sendable {
         }
     }
 
-    /// A word of the command line with two dashes, with or without a value.
     struct Option: Sendable {
         enum Kind: Sendable, Equatable { case flag, value, repeated }
 
         var name: String
         var kind = Kind.flag
-        /// The name of the value in the help.
         var placeholder = ""
         var summary = ""
         var isRequired = false
-        /// Whether the option is in the short help of its command.
         var isCommon = false
         /// The only values allowed; empty if any value is.
         var choices: [String] = []
-        /// The title of the options that belong together, in a long list.
         var group = "Output"
         /// The key in `ferry.json`, such as `limits.memory`; nil if the file cannot have the option.
         var key: String?
@@ -60,10 +52,8 @@ struct Syntax: Sendable {
         ]
 
         var notation: String { kind == .flag ? name : "\(name) \(placeholder)" }
-        /// The option's letter with the dash, such as `-m`.
         var letter: String? { Self.short.first { $0.value == name }?.key }
 
-        /// The notation with the letter, for lists of options.
         var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
     }
 
@@ -77,7 +67,6 @@ struct Syntax: Sendable {
 
 /// The commands of `Templates/commands.txt`, which explains its form.
 extension Syntax {
-    /// The commands in the order of the help.
     static let table = all.commands
     private static let all = read(
         Template.commands.filled([
@@ -117,14 +106,13 @@ extension Syntax {
         return (commands.map { $0.completed(shared) }, titles)
     }
 
-    /// The command with the options that each command has.
     private func completed(_ shared: [Option]) -> Syntax {
         var syntax = self
         let hasCommon = !commonOptions.isEmpty
-        for name in ["--json", "--quiet", "--help"] + (hasCommon ? ["--help-all"] : []) {
-            guard !options.contains(where: { $0.name == name }), var option = shared.first(where: { $0.name == name })
-            else { continue }
-            option.isCommon = hasCommon && name.hasPrefix("--help")
+        let names = ["--json", "--quiet", "--help"] + (hasCommon ? ["--help-all"] : [])
+        for var option in shared
+        where names.contains(option.name) && !options.contains(where: { $0.name == option.name }) {
+            option.isCommon = hasCommon && option.name.hasPrefix("--help")
             syntax.options.append(option)
         }
         return syntax

@@ -7,8 +7,6 @@ internal import FerryPlan
 struct ConfigInitCommand: Command {
     static let name = "config init"
 
-    private static let modelSuffixes = [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"]
-
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
@@ -20,7 +18,7 @@ struct ConfigInitCommand: Command {
         if models.isEmpty {
             // The files of the first suffix that is found: a bundle holds the versions that may lie beside the bundle.
             let here = try files.list(".").map(\.name).sorted()
-            let found = Self.modelSuffixes.map { suffix in here.filter { $0.hasSuffix(suffix) } }
+            let found = ModelWord.endings.map { ending in here.filter { $0.hasSuffix("." + ending) } }
             models = found.first { !$0.isEmpty } ?? []
         }
         guard !models.isEmpty else {
@@ -69,7 +67,7 @@ struct ConfigInitCommand: Command {
         // A mapping file may extend another: the folder is named, since both files by name would map the same step.
         var mappings = own.contains { $0.hasSuffix(".json") } ? ["."] : own
         for entry in try files.list(".").inOrder(by: { $0.name < $1.name }) where entry.isDirectory {
-            let isBundle = (modelSuffixes + [".xcmappingmodel"]).contains { entry.name.hasSuffix($0) }
+            let isBundle = (ModelWord.endings + ["xcmappingmodel"]).contains { entry.name.hasSuffix("." + $0) }
             guard !isBundle, !entry.name.hasPrefix(".") else { continue }
             do {
                 if try !MappingFile.paths(in: entry.name, files: files).isEmpty { mappings.append(entry.name) }

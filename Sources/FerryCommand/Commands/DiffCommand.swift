@@ -21,14 +21,13 @@ struct DiffCommand: PolicyCommand {
         switch form {
         case .text: console.result(difference.json, text: difference.text)
         case .github: console.result(difference.json, verbatim: difference.github.joined(separator: "\n"))
-        case .sarif: console.result(difference.json, verbatim: difference.sarif.pretty)
+        case .sarif: console.result(difference.json, verbatim: difference.sarif)
         case .json: console.result(difference.json, verbatim: difference.json.asResult)
         }
         let isDestructive = difference.findings.contains { $0.level == .error }
         return arguments.has("--check") && isDestructive ? .failed : .success
     }
 
-    /// The given mapping models that lead from one version to the other.
     private func mappingModels(
         from source: ModelVersion, to destination: ModelVersion, on console: Console
     ) throws -> [MappingModel] {
@@ -52,7 +51,6 @@ struct DiffCommand: PolicyCommand {
     }
 }
 
-/// What changed between two model versions, what it loses and what it needs.
 struct Difference {
     enum Level: String { case error, warning, note }
 
@@ -77,8 +75,9 @@ struct Difference {
     init(
         from source: ModelVersion, to destination: ModelVersion, mappingModels: [MappingModel], policies: KnownPolicies
     ) throws(FerryError) {
-        let names = Self.names(source, destination)
-        (from, to) = names
+        let names: [KeyPath<ModelVersion, String>] = [\.name, \.qualifiedName]
+        let name = names.first { source[keyPath: $0] != destination[keyPath: $0] } ?? \.path
+        (from, to) = (source[keyPath: name], destination[keyPath: name])
         let catalog = ModelCatalog(versions: [source, destination])
         func plan(_ models: [MappingModel], areRowsEstimated: Bool) -> MigrationPlan {
             var planner = Planner(catalog: catalog, mappingModels: models, policies: policies)
@@ -137,14 +136,6 @@ struct Difference {
 
     private let isBackward: Bool
 
-    private static func names(_ source: ModelVersion, _ destination: ModelVersion) -> (String, String) {
-        if source.name != destination.name { return (source.name, destination.name) }
-        if source.qualifiedName != destination.qualifiedName {
-            return (source.qualifiedName, destination.qualifiedName)
-        }
-        return (source.path, destination.path)
-    }
-
     private static func finding(_ refusal: FerryError) -> Finding {
         // What the code of a policy carries is not known.
         Finding(
@@ -188,7 +179,6 @@ struct Difference {
         ]
     }
 
-    /// One line for each finding, and for each change without one.
     var text: [String] {
         let told = Set(findings.map { [$0.rule, $0.place] })
         let found = findings.map { finding in
@@ -215,11 +205,8 @@ struct Difference {
         return isProperty ? text.replacing(":", with: "%3A").replacing(",", with: "%2C") : text
     }
 
-    var sarif: JSON {
-        let rules = Set(findings.map(\.rule)).sorted()
-        let driver: JSON = [
-            "name": "ferry", "version": FerryVersion.text, "rules": JSON.list(rules) { ["id": $0] },
-        ]
+    /// The findings in the Static Analysis Results Interchange Format.
+    var sarif: String {
         let results = JSON.list(findings) { finding in
             let place: JSON = [
                 "artifactLocation": ["uri": path] as JSON, "region": ["startLine": finding.line] as JSON,
@@ -230,15 +217,14 @@ struct Difference {
                 "locations": [["physicalLocation": place] as JSON],
             ]
         }
-        let run: JSON = ["tool": ["driver": driver] as JSON, "results": results]
-        return [
-            "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run],
-        ]
+        let rules = JSON.list(Set(findings.map(\.rule)).sorted()) { ["id": $0] }
+        // The results come last: names in them may look like a place for another value.
+        return Template.sarif.filled(["version": FerryVersion.text, "rules": rules.line])
+            .replacing("{{results}}", with: results.line)
     }
 }
 
 extension Arguments {
-    /// The given mapping models, each once.
     var mappingModels: [MappingModel] {
         get throws { MappingModel.distinct(try values("--mappings").flatMap { try MappingFile.loadAll(path: $0) }) }
     }

@@ -22,7 +22,13 @@ struct GenerateCommand: Command {
             joinTables: arguments.values("--join-table")
         ).settled(named, files: files)
         for warning in warnings { console.warn("\(warning) Use --like to choose another name.") }
-        try check(options.rowsOfEntity.keys.sorted(), in: version.model)
+        let names = version.model.sortedEntityNames
+        if let name = options.rowsOfEntity.keys.sorted().first(where: { !names.contains($0) }) {
+            throw FerryError(
+                .usage, "The model has no entity \(name) (--rows-of).",
+                remedy: NearNames.question(for: name, among: names)
+                    ?? "Its entities: \(names.joined(separator: ", ")).")
+        }
         let renderer = ProgressRenderer(progress, on: console)
         defer { renderer.finish() }
         let output = arguments.value("--output") ?? ""
@@ -65,14 +71,5 @@ struct GenerateCommand: Command {
             options.rowsOfEntity[parts[0]] = count
         }
         return options
-    }
-
-    private func check(_ names: [String], in model: ManagedObjectModel) throws(FerryError) {
-        for name in names where model.entities[name] == nil {
-            throw FerryError(
-                .usage, "The model has no entity \(name) (--rows-of).",
-                remedy: NearNames.question(for: name, among: model.sortedEntityNames)
-                    ?? "Its entities: \(model.sortedEntityNames.joined(separator: ", ")).")
-        }
     }
 }

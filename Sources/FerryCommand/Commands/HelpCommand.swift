@@ -72,7 +72,6 @@ enum HelpText {
         console.result(["help": text], text: lines)
     }
 
-    /// The error for a name that no command has.
     static func unknown(_ message: String, _ name: String) -> FerryError {
         FerryError(
             .usage, message,

@@ -86,15 +86,6 @@ struct InspectRendering {
         ]
     }
 
-    private static let features = [
-        "manyToMany": "many-to-many relationships", "orderedRelationships": "ordered relationships",
-        "inverselessRelationships": "relationships without an inverse", "externalStorage": "external binary data",
-        "transformable": "transformable attributes", "composite": "composite attributes",
-        "derivedAttributes": "derived attributes", "uniqueness": "uniqueness constraints",
-        "fetchIndexes": "fetch indexes", "rTree": "R-tree indexes", "history": "persistent history",
-        "cloudKit": "CloudKit", "modelCache": "model cache",
-    ]
-
     func text(width: Int) -> [String] {
         var lines = ["Store      \(path)", "UUID       \(contents.metadata.uuid)", "Version    \(version)"]
         if let nearest = contents.nearest {
@@ -103,8 +94,9 @@ struct InspectRendering {
         }
         if let framework = contents.metadata.frameworkVersion { lines.append("Framework  \(framework)") }
         lines.append("Size       \(files)")
+        let words = Template.messages.lines("features").map { $0.split(separator: ": ").map(String.init) }
         let lists = [
-            ("Features   ", inspection?.features.map { Self.features[$0] ?? $0 }),
+            ("Features   ", inspection?.features.map { name in words.first { $0[0] == name }?[1] ?? name }),
             ("History    ", inspection?.objects.historyTables),
             ("CloudKit   ", inspection?.objects.cloudKitTables),
             ("Unknown    ", inspection?.objects.unknownObjects),

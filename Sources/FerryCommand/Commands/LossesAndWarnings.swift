@@ -39,7 +39,6 @@ extension Loss {
     }
 }
 
-/// The properties whose values a migration computes anew.
 extension [Transformation] {
     var json: JSON { .list(self) { ["entity": $0.entity, "property": $0.property, "values": $0.values] } }
 
@@ -50,7 +49,6 @@ extension [Transformation] {
     }
 }
 
-/// The versions of a chain in one line; a long one by its ends.
 enum ChainText {
     static func of(_ chain: [String]) -> String {
         guard chain.count > 8 else { return chain.joined(separator: " → ") }
@@ -58,13 +56,11 @@ enum ChainText {
     }
 }
 
-/// The name of an entity or a property, as in `Book.title`.
 func placeName(_ entity: String?, _ property: String?) -> String {
     [entity, property].compactMap { $0 }.joined(separator: ".")
 }
 
 extension [String] {
-    /// At most the first names, and the number of the others.
     func listed(_ most: Int, separator: String = ", ") -> String {
         let more = count > most ? "\(separator == "; " ? "; " : " ")and \(count - most) more" : ""
         return prefix(most).joined(separator: separator) + more

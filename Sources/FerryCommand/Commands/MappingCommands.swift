@@ -36,24 +36,18 @@ struct MappingCheckCommand: PolicyCommand {
         let catalog = try ModelCatalog(models: arguments.models)
         var files: [Checked] = []
         for path in arguments.operands.distinct { files.append(try read(path)) }
-        var steps: [(source: ModelVersion, destination: ModelVersion, files: [Int])] = []
+        var steps: [[String]: (source: ModelVersion, destination: ModelVersion, files: [Int])] = [:]
         for index in files.indices {
             guard let mapping = files[index].mapping else { continue }
             do throws(FerryError) {
                 let source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
                 let destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
-                if let same = steps.firstIndex(where: {
-                    $0.source.path == source.path && $0.destination.path == destination.path
-                }) {
-                    steps[same].files.append(index)
-                } else {
-                    steps.append((source, destination, [index]))
-                }
+                steps[[source.path, destination.path], default: (source, destination, [])].files.append(index)
             } catch {
                 files[index].problems.append(error)
             }
         }
-        for step in steps {
+        for step in steps.values.inOrder(by: { $0.files[0] < $1.files[0] }) {
             try check(&files, step.files, from: step.source, to: step.destination, KnownPolicies(registered: policies))
         }
         show(files, on: console)
@@ -125,14 +119,11 @@ struct MappingCheckCommand: PolicyCommand {
     }
 }
 
-/// A mapping model in the form of Ferry's mapping file.
 struct MappingRendering {
     var model: MappingModel
-    /// What the author must fill in.
     var places: [Place] = []
     /// The mapping model whose entity mappings the file replaces, as the file names it.
     var extends: String?
-    /// Notes for readers of the file, by entity mapping.
     var notes: [String: [String]] = [:]
 
     struct Place {

@@ -129,7 +129,6 @@ struct StandInFiles {
 
     var notes: [String] { standIn.notes }
 
-    /// A mapping file with the entity mappings that need migration policies.
     func file() -> MappingRendering {
         var model = mapping
         (model.entityMappings, model.partitions) = (standIn.parts.compactMap(\.replacement), nil)

@@ -13,7 +13,6 @@ struct MigrationInput {
 
     let arguments: Arguments
     var store: URL
-    /// The options of the chain and of damaged or unknown content.
     let configuration: Configuration
 
     init(_ arguments: Arguments) throws(FerryError) {
@@ -60,7 +59,6 @@ struct MigrationInput {
 }
 
 extension Arguments {
-    /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
     var mappings: [URL] { values("--mappings").map(\.fileURL) }
 

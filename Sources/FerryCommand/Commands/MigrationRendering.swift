@@ -113,7 +113,6 @@ struct MigrationRendering: RunReport {
 
     static let title = "Migration report"
 
-    /// What a repair made or dropped; nil if nothing.
     private var changed: String? { run.repaired.flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") } }
 
     private var facts: [(label: String, value: String?)] {
@@ -213,7 +212,6 @@ struct MigrationRendering: RunReport {
         ]
     }
 
-    /// The cells of an entity mapping without its step.
     private static func cells(_ mapping: MigrationReport.EntityMappingReport) -> [String] {
         let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
         return [mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
@@ -241,11 +239,10 @@ struct MigrationRendering: RunReport {
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
 
+    /// Only work of a second or more that grows with the rows has a speed: a swap is one transaction.
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
-        // Only work that grows with the rows has a speed: a swap is one transaction.
-        guard phase.phase != .swap, phase.phase != .cleanUp else { return "" }
-        let rate = Quantity.rateText(
-            rowsPerSecond: phase.rowsPerSecond, bytesPerSecond: phase.bytesPerSecond, seconds: phase.time.inSeconds)
-        return rate.map { " (\($0))" } ?? ""
+        guard ![.swap, .cleanUp].contains(phase.phase), phase.time >= .seconds(1) else { return "" }
+        if let rate = phase.rowsPerSecond { return rate < 1 ? "" : " (\(Quantity.whole(rate).counting("row"))/s)" }
+        return phase.bytesPerSecond.map { " (\(Quantity.sizeText(Quantity.whole($0)))/s)" } ?? ""
     }
 }

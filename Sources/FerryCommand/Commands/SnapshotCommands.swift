@@ -33,7 +33,6 @@ struct SnapshotListCommand: Command {
     }
 }
 
-/// The words of `--snapshot`.
 enum SnapshotChoice: String {
     case zstd, gzip, clone, none
 
@@ -42,7 +41,6 @@ enum SnapshotChoice: String {
 }
 
 extension Arguments {
-    /// The second operand of a command that may name a snapshot.
     var snapshot: FileURL? { operands.dropFirst().first?.fileURL }
     var snapshotFolder: FileURL? { value("--snapshot-dir")?.fileURL }
 }

@@ -7,7 +7,11 @@ struct StatusCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let stores = try self.stores
+        let (output, count) = (arguments.value("--output"), arguments.operands.count)
+        if output != nil, count > 1 {
+            throw arguments.wrong("--output names one file for \(count) stores.", "Name the new stores as STORE.")
+        }
+        let stores = output.map { [$0.fileURL] } ?? arguments.operands.map(\.fileURL)
         if arguments.has("--history") { return try showHistory(of: stores, on: console) }
         let found = try stores.map { store in
             let status = try StoreFiles(store).status()
@@ -31,17 +35,6 @@ struct StatusCommand: Command {
         if history.runs.isEmpty { try stores[0].checkStoreExists() }
         console.result(history.json, text: history.text(width:))
         return .success
-    }
-
-    private var stores: [FileURL] {
-        get throws(FerryError) {
-            guard let output = arguments.value("--output") else { return arguments.operands.map(\.fileURL) }
-            guard arguments.operands.count == 1 else {
-                throw arguments.wrong(
-                    "--output names one file for \(arguments.operands.count) stores.", "Name the new stores as STORE.")
-            }
-            return [output.fileURL]
-        }
     }
 
     private static func json(_ status: RunStatus) -> JSON {

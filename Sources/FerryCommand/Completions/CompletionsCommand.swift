@@ -21,7 +21,6 @@ struct CompletionsCommand: Command {
     }
 }
 
-/// What can be the last word of an incomplete command line.
 enum Completion {
     /// Lines of a word and its meaning with a tab between them, or of `:file` or `:folder` for any path.
     static func lines(for words: [String]) -> [String] {

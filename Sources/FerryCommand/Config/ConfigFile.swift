@@ -4,9 +4,7 @@ internal import FerryExpression
 /// `ferry.json`: a key per option, ignored by commands without the option; the command line takes precedence.
 struct ConfigFile {
     static let fileName = "ferry.json"
-    /// The number of this form of the file.
     static let form: Int64 = 1
-    /// The value of `--config` for no file.
     static let none = "none"
 
     let path: String

@@ -65,7 +65,6 @@ struct Console: Sendable {
         return console
     }
 
-    /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
         if !isJSON, !isQuiet { output.writeLine(line) }
     }
@@ -87,12 +86,10 @@ struct Console: Sendable {
         if isJSON { output.write(lines.map { $0 + "\n" }.joined()) }
     }
 
-    /// Writes a line on standard error, with and without `--json`.
     func note(_ line: String) { diagnostics.writeLine(line) }
 
     func warn(_ text: String) { note(Emphasis.caution.mark("ferry: warning: " + text)) }
 
-    /// Writes one JSON object on a line of standard error.
     func note(_ object: JSON) { diagnostics.write(object.line + "\n") }
 
     /// Writes raw text on standard error, for lines that are redrawn.
@@ -109,7 +106,6 @@ struct Console: Sendable {
 }
 
 extension Console {
-    /// The console of this process.
     init(isJSON: Bool) {
         let problem = Locked<String?>(nil)
         let (output, diagnostics) = (StandardStream.output, StandardStream.error)

@@ -74,7 +74,6 @@ extension FerryError {
 }
 
 extension Remedy {
-    /// The remedy's text with options and commands.
     var commandLine: String { worded({ RemedyWords.words($0) }) { RemedyWords.words($0) } }
 }
 

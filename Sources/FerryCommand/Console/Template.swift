@@ -21,7 +21,6 @@ struct Template: Sendable {
         return parts[0] + body.map(\.written).joined() + parts[1]
     }
 
-    /// The lines of a part.
     func lines(_ name: String, _ values: [String: String] = [:]) -> [String] {
         part(name, values).dropLast().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
@@ -36,17 +35,16 @@ struct Template: Sendable {
     static let commands = Template(PackageResources.commands_txt)
     static let manual = Template(PackageResources.manual_txt)
     static let messages = Template(PackageResources.messages_txt)
+    static let sarif = Template(PackageResources.sarif_json)
     static let bash = Template(PackageResources.ferry_bash)
     static let zsh = Template(PackageResources.ferry_zsh)
     static let fish = Template(PackageResources.ferry_fish)
-    // The Swift package of `mapping init --swift`.
     static let manifest = Template(PackageResources.manifest_txt)
     static let readMe = Template(PackageResources.README_txt)
     static let policy = Template(PackageResources.policy_txt)
     static let policies = Template(PackageResources.Policies_txt)
     static let main = Template(PackageResources.main_txt)
     static let tests = Template(PackageResources.MigrationTests_txt)
-    // The texts, names, model versions and mapping files of the demo.
     static let demo = Template(PackageResources.demo_txt)
     static let names = Template(PackageResources.names_txt)
     static let versions = [

@@ -1,7 +1,5 @@
-/// A column of a table, on a terminal or a page.
 struct TableColumn {
     var title: String
-    /// Numbers are aligned at the right.
     var isNumber = false
     /// Names are cut in the middle instead of broken, so that a row has one line.
     var isCut = false
@@ -85,7 +83,8 @@ enum TextWrap {
     static func lines(_ line: String, width: Int) -> [String] {
         guard line.count > width, width > 0 else { return [line] }
         let longest = line.split(separator: " ").map(\.count).max() ?? 0
-        let margin = String(repeating: " ", count: max(0, min(margin(of: line, width: width), width - longest)))
+        let indent = margin(of: line, width: width)
+        let margin = String(repeating: " ", count: max(min(2, indent), min(indent, width - longest)))
         return broken(line, width: width, margin: margin, keepsLongWords: true)
     }
 

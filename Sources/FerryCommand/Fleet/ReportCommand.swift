@@ -25,7 +25,6 @@ struct ReportCommand: Command {
     }
 }
 
-/// A folder with the reports of many migrations, read file by file.
 struct ReportFolder {
     let path: String
     var files = FileLayer()
@@ -162,7 +161,6 @@ struct FleetSum: CommandReport, Sendable {
         }
     }
 
-    /// Those of most stores first.
     private static func sorted(_ tallies: [String: Tally]) -> [(key: String, value: Tally)] {
         tallies.inOrder { ($1.value.stores, $0.key) < ($0.value.stores, $1.key) }
     }

@@ -8,7 +8,6 @@ struct BoxDrawing {
         var title: String
         var lines: [String]
 
-        /// The lines for which a box has room.
         fileprivate var shown: [String] {
             let most = BoxDrawing.mostLines
             return lines.count > most ? lines.prefix(most) + ["and \(lines.count - most) more"] : lines
@@ -21,7 +20,6 @@ struct BoxDrawing {
         var style: String
         /// Only DOT has it: a drawing has it in the box at which the line begins.
         var label = ""
-        /// The line of text beside which the line begins.
         var row: Int?
     }
 

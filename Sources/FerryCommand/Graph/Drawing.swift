@@ -8,11 +8,8 @@ struct Rect: Sendable, Equatable {
     var bottom: Double { y + height }
 }
 
-/// The elements of drawings, in pages and in files of their own.
 enum Drawing {
-    /// The font size of a drawing in a file of its own.
     static let size = 13.0
-    /// The room between a box and its text.
     static let inset = 12.0
 
     /// A text that is cut to keep within a room in any common font, or to 200 characters.
@@ -58,13 +55,11 @@ enum Drawing {
         .element("line", ["class": style, "x1": x1, "y1": y1, "x2": x2, "y2": y2])
     }
 
-    /// A polyline, or a polygon.
     static func points(_ name: String, _ points: [(Double, Double)], _ style: String) -> Markup {
         let list = points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
         return .element(name, ["class": style, "points": list])
     }
 
-    /// A line of straight pieces with a dot at its end.
     static func route(_ points: [(x: Double, y: Double)], _ style: String) -> [Markup] {
         guard let last = points.last else { return [] }
         return [
@@ -73,12 +68,10 @@ enum Drawing {
         ]
     }
 
-    /// A command of a path: its letter and its coordinates.
     static func move(_ letter: String, _ places: Double...) -> String {
         letter + places.map(\.inMarkup).joined(separator: " ")
     }
 
-    /// A drawing in a page, as wide as the page allows.
     static func figure(_ title: String, _ caption: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
         .element(
             "figure", [:],
@@ -88,7 +81,6 @@ enum Drawing {
             .element("figcaption", [:], caption))
     }
 
-    /// A drawing in a file of its own.
     static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
         let text = Template.drawing.around(parts, ["width": width.inMarkup, "height": height.inMarkup])
         return String(text.dropLast())
@@ -98,7 +90,6 @@ enum Drawing {
 enum DotText {
     static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
-    /// Lines aligned at the left.
     static func leftLines(_ lines: [String]) -> String { "\"\(lines.map { escaped($0) + "\\l" }.joined())\"" }
 
     private static func escaped(_ text: String) -> String {

@@ -8,13 +8,7 @@ struct GraphCommand: Command {
     enum Form: String, CaseIterable, Sendable {
         case svg, dot
 
-        /// The first bytes of a file of the form.
-        var sign: String {
-            switch self {
-            case .svg: "<!-- ferry graph -->"
-            case .dot: "// ferry graph"
-            }
-        }
+        var sign: String { self == .svg ? "<!-- ferry graph -->" : "// ferry graph" }
     }
 
     static let name = "graph"

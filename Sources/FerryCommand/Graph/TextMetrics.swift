@@ -1,6 +1,5 @@
 /// The width of a text before a browser has chosen its font: that of a wide one, so that the text fits with any.
 enum TextMetrics {
-    /// The width of a text of a font size; a bold one is a little wider.
     static func width(_ text: String, size: Double, isBold: Bool = false) -> Double {
         text.unicodeScalars.map(share).reduce(0, +) * (isBold ? 1.1 : 1) * size
     }

@@ -29,14 +29,12 @@ struct ManualCommand: Command {
     }
 }
 
-/// A manual page: the help in the language man(7).
 struct ManualPage {
     let name: String
     let text: String
 
     var fileName: String { "\(name).1" }
 
-    /// The page of `ferry` itself, and one for each command.
     static var all: [ManualPage] {
         let names = Syntax.table.map { name(ofCommand: $0.name) }
         let about = "migrate Core Data stores that are too large for memory"

@@ -15,9 +15,7 @@ extension CommandReport {
     func text(width: Int) -> [String] { report.text(width: width) }
 }
 
-/// The end of one store's migration.
 protocol RunReport: CommandReport {
-    /// The outcome in one word, as in the JSON.
     var word: String { get }
     var code: ExitCode { get }
     func show(on console: Console)
@@ -27,7 +25,6 @@ extension RunReport {
     func show(on console: Console) { for line in text(width: console.width) { console.say(line) } }
 }
 
-/// What only a report file has of a plan and its run.
 struct ReportDetails {
     /// Nil if the run ended before its plan, and for the report of a plan.
     var plan: PlanReport?

@@ -3,16 +3,13 @@ internal import FerryBase
 /// The objects that flow from source entities to destination entities, as ribbons whose widths are their numbers.
 struct FlowDrawing {
     struct Flow {
-        /// Nil for new objects.
         var source: String?
         /// Nil for objects that get no destination object.
         var destination: String?
-        /// Nil if unknown.
         var count: Int64?
         var isEstimated = false
         /// The entity mapping of the flow; several entity mappings may read the same objects.
         var mapping = ""
-        /// The label of a flow without a destination.
         var end = "left out"
     }
 

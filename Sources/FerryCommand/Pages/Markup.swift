@@ -57,7 +57,6 @@ indirect enum Markup: Sendable {
         "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
     ]
 
-    /// A text with the special characters of HTML and XML escaped.
     static func escaped(_ text: String) -> String { text.shown(with: entities) }
 }
 

@@ -8,11 +8,9 @@ struct Report: Sendable {
         case facts(margin: Int, [(label: String, value: String?)])
         case heading(String)
         case paragraph(String)
-        /// Sentences of one kind, below each other.
         case list([String])
         /// One of the rows may be the best.
         case table([TableColumn], [[String]], best: Int? = nil)
-        /// Sentences, and commands to paste.
         case remedy(String)
         case space
         /// What only a page has room for, below a heading if it has one.
@@ -28,8 +26,6 @@ struct Report: Sendable {
     init(_ title: String, _ kind: Emphasis, _ verdict: String, _ parts: [Part] = []) {
         (self.title, self.verdict, self.parts) = (title, (kind, verdict), parts)
     }
-
-    // MARK: The terminal
 
     func text(width: Int) -> [String] {
         let verdict = verdict.kind.mark(verdict.text)
@@ -63,8 +59,6 @@ struct Report: Sendable {
         return TextTable(shown.map { columns[$0] }, rows.map { row in shown.map { row[$0] } })
     }
 
-    // MARK: The page
-
     /// The signs of verdicts, since not everybody sees the colour.
     private static let signs: [Emphasis: String] = [.good: "✓", .caution: "!", .bad: "✗"]
     /// A page with fewer headings is short enough without a table of contents.
@@ -72,6 +66,7 @@ struct Report: Sendable {
     /// Characters; a narrow page shows a command's line of this length.
     private static let commandWidth = 48
 
+    /// A self-contained page: without scripts, fonts or pictures from other files.
     var page: String {
         var body = [
             Markup.element(
@@ -99,7 +94,8 @@ struct Report: Sendable {
             }
             body.insert(.element("nav", ["aria-label": "Contents"], .element("ol", [:], entries)), at: 1)
         }
-        return Page.text(title, body)
+        let values = ["title": Markup.escaped(title), "tool": FerryVersion.tool, "style": Template.pageStyle.filled()]
+        return Template.page.around(body, values)
     }
 
     private static func markup(_ part: Part) -> [Markup] {

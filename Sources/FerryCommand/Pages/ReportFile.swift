@@ -10,7 +10,6 @@ struct ReportFile: Sendable {
 
     let path: String
 
-    /// The file that the command line names; nil without `--report`.
     static func named(by arguments: Arguments) throws(FerryError) -> ReportFile? {
         try arguments.value("--report", "a file that ends in .html (a page) or .json") { path in
             isFile(path) ? ReportFile(path: path) : nil
@@ -21,7 +20,7 @@ struct ReportFile: Sendable {
 
     /// - Throws: `outputExists` for a file that Ferry did not write, `notFound` without a folder.
     func check(beside stores: [String] = []) throws(FerryError) {
-        try Self.check(path, signs: [Page.sign, Self.jsonSign], beside: stores)
+        try Self.check(path, signs: [Self.pageSign, Self.jsonSign], beside: stores)
     }
 
     /// Checks that a file can be written: the path is free, or has a file of Ferry's, identified by its first bytes.
@@ -47,7 +46,8 @@ struct ReportFile: Sendable {
         }
     }
 
-    /// The first bytes of each of Ferry's objects.
+    /// The first bytes of each of Ferry's pages and objects.
+    private static let pageSign = "<!DOCTYPE html><!-- ferry report -->"
     static let jsonSign = "{\n  \"ferry\": 1"
 
     /// Writes the report of a command; the file appears whole or not at all.
@@ -86,7 +86,6 @@ struct ReportPlace: Sendable {
     private let path: String
     private var isFolder: Bool { !ReportFile.isFile(path) }
 
-    /// The place that the command line names; nil without `--report`.
     init?(from arguments: Arguments) throws(FerryError) {
         guard let path = arguments.value("--report") else { return nil }
         self.path = path

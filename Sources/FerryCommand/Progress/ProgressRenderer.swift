@@ -4,7 +4,6 @@ internal import FerryBase
 struct RunOutline: Sendable {
     var steps: Int
     var memoryLimit: Int
-    /// Whether the run is a rehearsal, which replaces no store.
     var isRehearsal = false
 }
 
@@ -66,7 +65,6 @@ final class ProgressRenderer: Sendable {
         }
     }
 
-    /// Takes an update and returns its line if a line is due.
     private func due(_ update: ProgressUpdate, _ line: (ProgressRate, ProgressUpdate) -> String) -> String? {
         let now = Clock.nanoseconds()
         return state.withLock { state in
@@ -86,7 +84,6 @@ final class ProgressRenderer: Sendable {
         console.warn(warning.message)
     }
 
-    /// Leaves the terminal ready for ordinary text.
     func finish() {
         state.withLock { state in
             guard state.isDrawn else { return }

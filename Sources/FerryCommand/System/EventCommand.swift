@@ -6,7 +6,6 @@ internal import Foundation
 ///
 /// Values come to it in its environment alone, so that no name of a store or a version becomes a part of the command.
 final class EventCommand: Sendable {
-    private static let prefix = "FERRY_"
     /// Every variable of the command; those without a value are empty.
     static let variables = [
         "EVENT", "STORE", "FROM", "TO", "PHASE", "STEP", "STEPS", "OUTCOME", "CODE", "MESSAGE", "SNAPSHOT",
@@ -65,7 +64,7 @@ final class EventCommand: Sendable {
 
     /// The environment of this process with the command's variables, as `NAME=VALUE`.
     private func environment(_ values: [String: String]) -> [String] {
-        let own = Self.variables.map { (Self.prefix + $0, values[$0] ?? "") }
+        let own = Self.variables.map { ("FERRY_\($0)", values[$0] ?? "") }
         return ProcessInfo.processInfo.environment.merging(own) { $1 }.map { "\($0)=\($1)" }
     }
 }
