@@ -33,7 +33,6 @@ public enum FerryCommand {
     /// These are in the last lines of the list of commands.
     static var setup: [String] { Syntax.table.filter { $0.group == "Setup" }.map(\.name) }
 
-    /// Runs one command line on a console; never throws.
     static func run(
         _ words: [String], on console: Console, policies: [String: PolicyFactory] = [:]
     ) -> ExitCode {

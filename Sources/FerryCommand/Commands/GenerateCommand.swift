@@ -6,7 +6,6 @@ internal import FerryModel
 struct GenerateCommand: Command {
     static let name = "generate"
 
-    /// Enough rows to show every feature of a model, and written within a second.
     private static let usualRows: Int64 = 1_000
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 

@@ -22,7 +22,6 @@ extension [Loss] {
         return "Loses: \(named.listed(6, separator: "; "))."
     }
 
-    /// The texts of the warnings that the table does not have already.
     func others(_ warnings: [FerryWarning]) -> [String] {
         let texts = Set(map(\.text))
         return warnings.filter { warning in

@@ -8,7 +8,6 @@ struct ConfigFile {
     static let none = "none"
 
     let path: String
-    /// The words for each option that the file sets; a flag has no words.
     private(set) var words: [String: [String]] = [:]
 
     /// Reads the file of `--config`, else the file beside the models or in the current folder; nil if none exists.

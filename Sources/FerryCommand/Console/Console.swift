@@ -81,7 +81,6 @@ struct Console: Sendable {
 
     func result(_ report: JSON, text: @autoclosure () -> [String] = []) { result(report) { _ in text() } }
 
-    /// Writes the JSON object that another run of this program printed.
     func handOn(_ lines: [String]) {
         if isJSON { output.write(lines.map { $0 + "\n" }.joined()) }
     }

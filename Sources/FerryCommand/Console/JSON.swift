@@ -19,7 +19,6 @@ indirect enum JSON: Sendable {
 
     static func += (first: inout JSON, second: JSON) { first = first + second }
 
-    /// The value on one line, without spaces, for JSON Lines.
     var line: String { text(margin: nil) }
 
     var pretty: String { text(margin: "") }

@@ -22,7 +22,6 @@ enum RemedyWords {
         .recoverJournal: "`ferry repair --recover`",
     ]
 
-    /// The settings of another command than the one that tells of them.
     static let repairs: Set<Setting.Name> = [.repairs, .adopts, .dropUnknown]
 
     /// The option with its value, or the whole command of a repair.

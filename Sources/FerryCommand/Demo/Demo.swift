@@ -145,7 +145,6 @@ struct Demo {
         guard code == .success else { throw failure("ferry \(words[0]) ended with exit code \(code.rawValue).") }
     }
 
-    /// Prints a part of the template, in which the commands can be pasted.
     private func tell(_ part: String, _ values: [String: String] = [:]) {
         func quoted(_ words: [String]) -> String { words.map(ShellWord.quoted).joined(separator: " ") }
         let own = [
@@ -234,7 +233,6 @@ struct DemoFolder {
 /// The demo's store of version `Library1`: users, books with their authors' names, and the users of each book.
 struct LibraryStore {
     let books: Int64
-    /// The highest number of different authors' names.
     let authors: Int64
 
     var users: Int64 { max(3, books / 100) }
@@ -277,7 +275,6 @@ enum LibraryNames {
         Template.names.part(part).split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// A name that is different for each number.
     static func person(_ number: Int) -> String {
         let name = "\(given[number % given.count]) \(family[number / given.count % family.count])"
         let rest = number / (given.count * family.count)

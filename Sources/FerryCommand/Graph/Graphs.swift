@@ -62,7 +62,6 @@ struct VersionGraph {
     }
 }
 
-/// The entities of a version, or those in which two versions differ.
 struct EntityGraph {
     /// A line of an entity's box, and the entity to which its relationship leads.
     private typealias Line = (text: String, related: String?)

@@ -65,7 +65,6 @@ struct ReportDetails {
         return json
     }
 
-    /// The parts of a page; a rehearsal has its own labels of phases.
     func parts(inRehearsal isRehearsal: Bool = false) -> [Report.Part] {
         let drawing = samples.flatMap {
             RunDrawing($0, limit: memoryLimit) { $0.label(inRehearsal: isRehearsal) }.markup
@@ -82,7 +81,6 @@ struct ReportDetails {
 struct FailureReport: RunReport {
     let error: FerryError
     let store: String
-    /// The title of the page that the command would have made.
     var title = MigrationRendering.title
     var details = ReportDetails()
 

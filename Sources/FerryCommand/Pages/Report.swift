@@ -190,7 +190,6 @@ extension Report.Part {
             "Where each property goes", Report.table([.text("Property"), .text("Then")], rows, best: nil))
     }
 
-    /// The statements of a step's operations, folded under their reasons.
     static func statements(_ steps: [PlannedStatements]) -> Report.Part {
         let folded = steps.flatMap { step in
             step.groups.filter { !$0.statements.isEmpty }.map { group in

@@ -46,7 +46,6 @@ struct ReportFile: Sendable {
         }
     }
 
-    /// The first bytes of each of Ferry's pages and objects.
     private static let pageSign = "<!DOCTYPE html><!-- ferry report -->"
     static let jsonSign = "{\n  \"ferry\": 1"
 

@@ -176,7 +176,6 @@ extension PolicyPackage {
         return isUnique ? name : "\(name)_\(names.firstIndex(of: part.original.name) ?? 0)"
     }
 
-    /// A line for each selector or key, with the properties that use it.
     private func calls(of policy: PolicyClass) -> [String] {
         let asked = policy.parts.flatMap { part in
             part.properties.flatMap { property in
