@@ -54,7 +54,8 @@ enum HelpText {
         if !syntax.operands.isEmpty {
             lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
         }
-        let groups = isAll ? syntax.groupedOptions : [("Options", common.isEmpty ? syntax.options : common)]
+        let isGrouped = isAll && !syntax.commonOptions.isEmpty
+        let groups = isGrouped ? syntax.groupedOptions : [("Options", common.isEmpty ? syntax.options : common)]
         for (title, options) in groups {
             lines += ["", title + ":"] + table(options.map { ($0.listed, $0.summary) }, width)
         }
