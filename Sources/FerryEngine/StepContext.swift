@@ -137,7 +137,7 @@ final class StepContext {
     ) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
-        try options.stop.checkBetweenUnits()
+        try check()
         options.progress?(ProgressUpdate(phase: phase, subject: subject))
         let start = Clock.nanoseconds()
         try self.unit(writesScratch: writesScratch) {
@@ -145,7 +145,12 @@ final class StepContext {
             entry.isDone = true
             try progress.save(entry, for: unit)
         }
-        try options.stop.checkBetweenUnits(after: Clock.nanoseconds(since: start))
+        try check(after: Clock.nanoseconds(since: start))
+    }
+
+    /// Checks for a stop; only between units that commit work may rest, since the store is locked.
+    private func check(after worked: UInt64 = 0) throws(FerryError) {
+        if commitsUnits { try options.stop.checkBetweenUnits(after: worked) } else { try options.stop.check() }
     }
 }
 
