@@ -70,6 +70,8 @@ package struct StepRun {
                     opened = context
                     try run(context, checks, &report)
                 }
+                // What follows does not need the memory of planning and statements.
+                opened = nil
                 try options.stop.check()
                 try beforeCommit(report)
                 try connection.execute("COMMIT")

@@ -27,6 +27,9 @@ extension MigrationRun {
         return try longRow(in: written, layout, scans)
     }
 
+    /// Whether the run is one step on the store itself; else each step has a file of its own.
+    func runsInStore(_ plan: MigrationPlan) -> Bool { plan.mayChangeStore && place.output == nil }
+
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
     func reasonForFolder(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> String? {
         if configuration.hasStages { return "a hook runs after it" }

@@ -113,7 +113,7 @@ extension MigrationRun {
     func diskNeed(
         _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [DiskNeed.Step], copiesStore: Bool = false
     ) throws -> DiskNeed {
-        let isInPlace = plan.mayChangeStore && place.output == nil
+        let isInPlace = runsInStore(plan)
         return try DiskNeed(
             steps, contentBytes: store.contentBytes(), isInPlace: isInPlace, copiesStore: isInPlace && copiesStore,
             swapsStore: place.output == nil, runFolder: FileLayer.parent(of: place.result),

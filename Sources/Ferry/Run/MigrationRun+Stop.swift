@@ -34,7 +34,7 @@ extension MigrationRun {
         stop.beginUnits()
         let plan = planned.plan
         control = RunControl(
-            in: folder.path, isOneTransaction: plan.mayChangeStore && place.output == nil,
+            in: folder.path, isOneTransaction: runsInStore(plan),
             hasChunks: plan.steps.contains { $0.mode == .copy }, stop: stop)
     }
 }

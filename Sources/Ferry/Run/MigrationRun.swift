@@ -192,7 +192,7 @@ final class MigrationRun {
         settleMemory(before: bytes)
         try takeSnapshot(of: store, version, rows: planned.countedRows, in: session)
         settleMemory(before: bytes)
-        guard planned.plan.mayChangeStore, place.output == nil else { return .inFolder(planned.plan, session) }
+        guard runsInStore(planned.plan) else { return .inFolder(planned.plan, session) }
         return .ended(try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) })
     }
 
@@ -250,7 +250,7 @@ final class MigrationRun {
     private func release(_ planned: inout Planned) {
         // Each holds the steps of a way that was considered.
         planned.plan.comparisons = []
-        if planned.plan.mayChangeStore, place.output == nil, planned.inPlace?.found != nil,
+        if runsInStore(planned.plan), planned.inPlace?.found != nil,
             planned.plan.steps[0].parts.allSatisfy(\.isInferred)
         {
             // The run takes the statements, which do the work of all versions on the way.
