@@ -170,15 +170,15 @@ struct StepWork {
             guard !mapping.unique.isEmpty else { continue }
             scratch += (made + before.rows(of: mapping.destination)) * Self.hash
             // Verification notes each search, and sorts them.
-            searched += 3 * made * Self.row
+            searched += made * Self.row
         }
         let links = (filling?.fills.joinTables ?? []).filter { $0.order != .asWalked }
             .map { after.rows(in: $0.table.name) * Self.row }
-        scratch += 2 * links.reduce(0, +)
+        scratch += links.reduce(0, +)
         for index in filling == nil ? [] : step.resolved.memberIndexes {
             scratch += 2 * before.rows(of: index.entity) * Self.hash * Double(index.paths.count)
         }
-        let largest = max(sorted, 2 * (links.max() ?? 0), verifies ? searched : 0)
+        let largest = max(sorted, links.max() ?? 0, verifies ? searched : 0)
         return written + indexes + scratch + (largest > Self.base ? 2 * largest : 0)
     }
 }

@@ -70,7 +70,9 @@ struct TableSizes {
     func objects(madeBy mapping: ResolvedEntityMapping) -> Double {
         switch mapping.iteration?.elements {
         case nil: return rows(of: mapping.source)
-        case .json(_, _)?: return work(of: mapping.source, rows: rows(of: mapping.source)) / Self.element
+        case .json(_, _)?:
+            let read = rows(of: mapping.source)
+            return max(read, read * bytes(ofRowOf: mapping.source) / Self.element)
         case let elements?:
             guard let name = elements.sourceKey else { return tables.values.reduce(0) { $0 + $1.count } }
             return links(of: name, from: mapping.source)

@@ -45,7 +45,8 @@ struct StoreFacts {
 
     /// Entities whose rows are counted, though those of others are estimated.
     var countedEntities: Set<String> {
-        checkedTables == nil ? [] : Set(inspection.entities.filter { !$0.isEstimated }.map(\.name))
+        guard let checkedTables, !checkedTables.isEmpty else { return [] }
+        return Set(inspection.entities.filter { !$0.isEstimated }.map(\.name))
     }
 
     /// The rows of the entities that were counted; estimates are in no snapshot's manifest.
