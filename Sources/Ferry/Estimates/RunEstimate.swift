@@ -24,11 +24,6 @@ package struct WorkItem: Sendable {
     fileprivate func isOf(_ phase: Phase, _ step: Int?) -> Bool {
         phase == self.phase && (self.step == nil || step == nil || step == self.step)
     }
-
-    /// Mappings that share a pass over a table report under the name of the first one.
-    fileprivate func isCalled(_ name: String?) -> Bool {
-        subject == name || subject.map { name?.hasPrefix($0 + " and ") == true } ?? false
-    }
 }
 
 /// The completed share of a run, and the time of the rest: done and total bytes of each piece, at the measured rates.
@@ -36,8 +31,15 @@ package struct WorkItem: Sendable {
 /// The caller passes the time; the estimate reads no clock.
 package struct RunEstimate: Sendable {
     private let items: [WorkItem]
-    /// The completed share of each item.
+    /// The places of the items by name, and those of statements: a report comes for every few rows.
+    private let named: [String: [Int]]
+    private let statements: [Int]
+    /// The completed share of each item; all before the first open one are complete.
     private var done: [Double]
+    private var firstOpen = 0
+    /// The bytes of all items, and those left, by kind.
+    private let all: [Double]
+    private var rest: [Double]
     private var rates: WorkRates
     /// The item at work, and the time of its last progress.
     private var current: Int?
@@ -51,23 +53,32 @@ package struct RunEstimate: Sendable {
 
     package init(_ items: [WorkItem], machine: Double = 1) {
         self.items = items
+        named = Dictionary(grouping: items.indices) { items[$0].subject ?? "" }
+        statements = items.indices.filter { items[$0].isStatement }
         done = items.map { _ in 0 }
+        all = items.reduce(into: WorkKind.allCases.map { _ in 0 }) { $0[$1.kind.rawValue] += $1.bytes }
+        rest = all
         rates = WorkRates(machine: machine, for: items)
     }
 
     /// Begins a phase: all work before it is complete.
     package mutating func begin(_ phase: Phase, step: Int?, at now: UInt64) {
         if current == nil { last = now }
-        guard let first = items.indices.first(where: { items[$0].isOf(phase, step) }) else { return }
+        guard let first = first(of: phase, step) else { return }
         complete(before: first, at: now)
         current = items.indices.first { items[$0].isOf(phase, step) && done[$0] < 1 } ?? first
     }
 
+    private func first(of phase: Phase, _ step: Int?) -> Int? {
+        items.indices.first { items[$0].isOf(phase, step) }
+    }
+
     /// Takes a report of the current phase; only verification does several pieces at one time.
     package mutating func advance(_ update: ProgressUpdate, step: Int?, at now: UInt64) {
-        let own = items.indices.filter { items[$0].isOf(update.phase, step) }
-        guard let item = item(of: update, among: own) else { return }
-        if item != current { complete(before: update.phase == .verify ? own[0] : item, at: now) }
+        guard let item = item(of: update, step) else { return }
+        if item != current {
+            complete(before: update.phase == .verify ? first(of: .verify, step) ?? item : item, at: now)
+        }
         current = item
         let total = update.total.map(Double.init) ?? items[item].rows
         // Only the next piece shows that one is complete.
@@ -75,26 +86,36 @@ package struct RunEstimate: Sendable {
         if share > done[item] { gain([(item, share - done[item])], at: now) }
     }
 
-    private func item(of update: ProgressUpdate, among own: [Int]) -> Int? {
-        guard let place = update.statement else { return own.first { items[$0].isCalled(update.subject) } }
-        let statements = own.filter { items[$0].isStatement }
+    private func item(of update: ProgressUpdate, _ step: Int?) -> Int? {
+        guard let place = update.statement else {
+            let name = update.subject ?? ""
+            // Mappings that share a pass over a table report under the name of the first one.
+            let first = name.firstRange(of: " and ").map { String(name[..<$0.lowerBound]) } ?? name
+            return (named[name] ?? named[first])?.first { items[$0].isOf(update.phase, step) }
+        }
+        let statements = statements.filter { items[$0].isOf(update.phase, step) }
         // The first place is the preparation, and the last one that of the checks.
         return statements.isEmpty ? nil : statements[min(max(0, place.index - 1), statements.count - 1)]
     }
 
     private mutating func complete(before end: Int, at now: UInt64) {
-        gain(items.indices.prefix(end).filter { done[$0] < 1 }.map { ($0, 1 - done[$0]) }, at: now)
+        guard firstOpen < end else { return }
+        gain((firstOpen..<end).filter { done[$0] < 1 }.map { ($0, 1 - done[$0]) }, at: now)
+        firstOpen = end
     }
 
     /// Counts completed shares of items, and the time since the last progress as theirs.
     private mutating func gain(_ shares: [(item: Int, share: Double)], at now: UInt64) {
         let gained = shares.map { (kind: items[$0.item].kind, bytes: items[$0.item].bytes * $0.share) }
-        for (item, share) in shares { done[item] += share }
+        for (item, share) in shares {
+            done[item] += share
+            rest[items[item].kind.rawValue] -= items[item].bytes * share
+        }
         let expected = gained.reduce(0) { $0 + rates.seconds($1.kind, $1.bytes) }
         guard expected > 0 else { return }
         let spent = Self.seconds(from: last, to: now)
         // Much work in almost no time is that of an earlier call.
-        if expected < rates.seconds(items) / 10 || spent > expected / 5 {
+        if expected < rates.seconds(all) / 10 || spent > expected / 5 {
             let factor = spent / expected
             let known = rates
             for (kind, bytes) in gained { rates.learn(kind, bytes, seconds: known.seconds(kind, bytes) * factor) }
@@ -108,8 +129,8 @@ package struct RunEstimate: Sendable {
 
     /// The completed share of the run, which never decreases; what reports nothing counts by its time.
     package mutating func fraction(at now: UInt64) -> Double {
-        let total = rates.seconds(items)
-        var rest = items.indices.reduce(0) { $0 + left(of: $1) }
+        let total = rates.seconds(all)
+        var rest = rates.seconds(rest)
         if let current, done[current] == 0 {
             rest -= min(Self.seconds(from: last, to: now), left(of: current) * Self.mostUnreported)
         }
@@ -119,15 +140,15 @@ package struct RunEstimate: Sendable {
 
     /// The seconds to the end.
     package func secondsLeft(at now: UInt64) -> Double {
-        guard let current else { return rates.seconds(items) }
+        guard let current else { return rates.seconds(all) }
         let (since, own) = (Self.seconds(from: last, to: now), left(of: current))
         var slower = self
         // What the work has taken so far shows how slow the rest will be.
         if since > own, own > 0 {
             slower.rates.learn(items[current].kind, items[current].bytes * (1 - done[current]), seconds: since)
         }
-        let others = items.indices.reduce(0) { $0 + ($1 == current ? 0 : slower.left(of: $1)) }
-        return others + max(own - since, since * Self.shareOfOverrun)
+        let others = slower.rates.seconds(rest) - slower.left(of: current)
+        return max(0, others) + max(own - since, since * Self.shareOfOverrun)
     }
 
     private static func seconds(from start: UInt64, to now: UInt64) -> Double {
