@@ -297,11 +297,6 @@ package struct Verification: Sendable {
         return nil
     }
 
-    /// The number of parts in which the rows of a table with so many keys are compared.
-    package static func parts(ofKeys keys: UInt64, columns: Int) -> UInt64 {
-        KeyRange.number(ofPartsOf: keys, columns: columns)
-    }
-
     /// The number of walkers over stores whose schemas take so many bytes in a connection.
     private func walkers(schema: Int) -> Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount

@@ -36,7 +36,7 @@ final class VerificationContext {
     // What the checks of rows, relations and indexes read once.
     private(set) lazy var relationForms = Result { try RelationForms(in: self) }
     private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
-    private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
+    private(set) lazy var indexedTables = Result { try IndexedTables(in: self) }
 
     /// Whether the destination is not committed yet, so that no other connection can read it.
     let isInTransaction: Bool
@@ -172,7 +172,7 @@ final class VerificationContext {
     /// Frees what was read once; nothing reads it afterwards.
     func forgetReadings() {
         let freed = FerryError(.internalError, "The readings were freed.")
-        (relationForms, sourceLinks, indexReadings) = (.failure(freed), .failure(freed), .failure(freed))
+        (relationForms, sourceLinks, indexedTables) = (.failure(freed), .failure(freed), .failure(freed))
     }
 
     /// Divides these bytes among the caches of the connection's databases.

@@ -43,7 +43,7 @@ extension MigrationRun {
         return PlanReport.LongestUnit(
             kind: isOnStore ? .transaction : .swap, name: FileLayer.name(of: place.store),
             step: planned.plan.steps.count, rows: planned.rows.values.reduce(0, +),
-            seconds: try rates(planned, store).seconds(items))
+            seconds: try rates(planned, store).seconds(items.bytesByKind))
     }
 
     /// The warning that a budget is shorter than the transaction on the store; nil without such a budget.

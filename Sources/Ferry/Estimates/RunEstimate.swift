@@ -26,6 +26,13 @@ package struct WorkItem: Sendable {
     }
 }
 
+extension [WorkItem] {
+    /// The bytes of each kind of work, by its number.
+    var bytesByKind: [Double] {
+        reduce(into: WorkKind.allCases.map { _ in 0 }) { $0[$1.kind.rawValue] += $1.bytes }
+    }
+}
+
 /// The completed share of a run, and the time of the rest: done and total bytes of each piece, at the measured rates.
 ///
 /// The caller passes the time; the estimate reads no clock.
@@ -56,7 +63,7 @@ package struct RunEstimate: Sendable {
         named = Dictionary(grouping: items.indices) { items[$0].subject ?? "" }
         statements = items.indices.filter { items[$0].isStatement }
         done = items.map { _ in 0 }
-        all = items.reduce(into: WorkKind.allCases.map { _ in 0 }) { $0[$1.kind.rawValue] += $1.bytes }
+        all = items.bytesByKind
         rest = all
         rates = WorkRates(machine: machine, for: items)
     }

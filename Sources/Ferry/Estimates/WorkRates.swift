@@ -36,8 +36,6 @@ package struct WorkRates: Sendable {
 
     package func seconds(_ kind: WorkKind, _ bytes: Double) -> Double { Self.guess(kind, bytes) * factor(kind) }
 
-    func seconds(_ items: [WorkItem]) -> Double { items.reduce(0) { $0 + seconds($1.kind, $1.bytes) } }
-
     /// The time of the bytes of each kind.
     func seconds(_ bytes: [Double]) -> Double { WorkKind.allCases.reduce(0) { $0 + seconds($1, bytes[$1.rawValue]) } }
 

@@ -27,7 +27,11 @@ extension MigrationRun {
             return "the store has tables or columns of earlier versions, which a new store does not have"
         }
         do {
-            _ = try StepPlanning(first, on: connection, dropping: configuration.dropping).program()
+            let program = try StepPlanning(first, on: connection, dropping: configuration.dropping).program()
+            // Its expressions run in one statement for each table.
+            if configuration.budget != nil, !first.isInferred, !program.moves.touched.isEmpty {
+                return "the time budget may run out within a statement"
+            }
         } catch let error as FerryError where error.code.consequence == .refused {
             return error.message
         }

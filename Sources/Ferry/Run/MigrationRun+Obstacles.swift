@@ -39,7 +39,6 @@ extension MigrationRun {
             return nil
         }
         if configuration.holdsSwap { return "the swap is held" }
-        if configuration.budget != nil { return "the time budget may run out before it is finished" }
         return nil
     }
 

@@ -199,9 +199,11 @@ extension MigrationRun {
     /// Whether a step that rewrites rows in one transaction may never end, since each call stops and begins again.
     private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
         guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
-            planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace),
-            let longest = try longestUnit(planned, store)
+            planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace)
         else { return false }
+        // How long expressions take is not known beforehand.
+        guard planned.plan.steps.allSatisfy(\.isInferred) else { return true }
+        guard let longest = try longestUnit(planned, store) else { return false }
         // The estimate is of an idle machine.
         return longest.time * 3 > budget
     }

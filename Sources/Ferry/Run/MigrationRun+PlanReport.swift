@@ -96,7 +96,7 @@ extension MigrationRun {
         report.longestUnit = try longestUnit(planned, store)
         let rates = try rates(planned, store)
         report.snapshot = try snapshotEstimate(store, rates)
-        var seconds = try time(since: start).inSeconds + rates.seconds(work(planned, store))
+        var seconds = try time(since: start).inSeconds + rates.seconds(work(planned, store).bytesByKind)
         if readsRows, planned.writesRows { seconds += try rates.seconds(.pages, Double(store.contentBytes())) }
         report.estimatedTime = .clamped(seconds: seconds)
         return report
@@ -129,7 +129,7 @@ extension MigrationRun {
             try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
         return try PlanReport.Snapshot(
             isClone: isClone, bytes: Int64(bytes * share),
-            seconds: isClone ? 0 : rates.seconds([.snapshot(of: bytes)]),
+            seconds: isClone ? 0 : rates.seconds([.snapshot(of: bytes)].bytesByKind),
             mayBeCloned: isOneVolume && files.mayClone(at: folder))
     }
 

@@ -50,7 +50,7 @@ struct Console: Sendable {
         return console
     }
 
-    /// The console of a command whose output nobody reads.
+    /// The console of a command that runs within another one, and prints nothing.
     var silent: Console {
         var console = quiet
         console.isJSON = false

@@ -164,8 +164,6 @@ package struct ChunkSizer {
     /// 10,000 rows of ordinary width take a few hundredths of a second, much longer than a commit.
     static let usualRows = 10_000
     static let bounds = 10...100_000
-    /// The most rows of an automatic chunk.
-    package static var mostRows: Int { bounds.upperBound }
     private static let window = 10
 
     /// The limits of an automatic chunk: a commit is a small part of a chunk, and a kill loses little.

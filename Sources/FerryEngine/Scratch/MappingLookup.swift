@@ -12,12 +12,6 @@ extension ObjectLookup {
         memory.lookups / 4 * 3 / max(1, finders)
     }
 
-    /// The number of objects that fit into memory in any case.
-    static func objectsInMemory(_ memory: MemoryBudget, finders: Int) -> Int64 {
-        // Slots are a power of two of 24 bytes, and an eighth of them stays free.
-        Int64(lookupBytes(memory, finders: finders) / 24 / 2 / 8 * 7)
-    }
-
     /// The lookup of the mapping's `unique`; rows with values too large for their chunk use a separate one.
     static func of(
         _ mapping: ResolvedEntityMapping, ofLargeRows isLarge: Bool = false, in context: StepContext

@@ -13,9 +13,9 @@ struct IndexesCheck: Check {
     /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
-        let readings = try context.indexReadings.get()
-        return try readings.tableNames.flatMap { table in
-            guard let indexes = readings.indexes(of: table) else { return [CheckPart]() }
+        let indexed = try context.indexedTables.get()
+        return try indexed.names.flatMap { table in
+            guard let indexes = indexed.indexes(of: table) else { return [CheckPart]() }
             var parts: [CheckPart] = []
             for index in indexes.counted {
                 parts.append(
@@ -37,7 +37,7 @@ struct IndexesCheck: Check {
             if indexes.compared.isEmpty { return parts }
             let rows = indexes.rows
             if try TableTally.parts(forIndexesOf: table, in: context) == nil {
-                parts += try IndexReadings.ranges(of: indexes, in: context).map { name, condition in
+                parts += try IndexedTables.ranges(of: indexes, in: context).map { name, condition in
                     CheckPart(name: name, subject: table) { context, outcome in
                         outcome.sums = try rows.sums(in: table, where: condition, key: key, context).sums
                     }
@@ -63,9 +63,9 @@ struct IndexesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(in: context)
-        let readings = try context.indexReadings.get()
-        for table in readings.tableNames {
-            guard let indexes = readings.indexes(of: table) else { continue }
+        let indexed = try context.indexedTables.get()
+        for table in indexed.names {
+            guard let indexes = indexed.indexes(of: table) else { continue }
             if !indexes.counted.isEmpty {
                 let root = context.destinationTables.first { $0.name == table }?.root
                 let rows = root.flatMap { tallies[$0]?.rows } ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
@@ -75,7 +75,7 @@ struct IndexesCheck: Check {
                 }
             }
             for index in indexes.compared {
-                let expected = try readings.expected(of: index, in: context)
+                let expected = try indexed.expected(of: index, in: context)
                 let outcome = outcomes[index.partName]
                 let found = outcome?.sums?.first ?? EntrySum()
                 let missing = abs(expected.count - found.count)

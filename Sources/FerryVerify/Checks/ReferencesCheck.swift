@@ -23,10 +23,7 @@ struct ReferencesCheck: Check {
             + Self.keys(in: context).map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
-                    if Self.followsFromInverse(keys, in: context) {
-                        outcome.isShown = try keys.areAsManyAsInverse(on: context.connection)
-                        outcome.leads = outcome.isShown
-                    } else if keys.needOnlyTargets, keys.areForeign {
+                    if keys.needOnlyTargets, keys.areForeign {
                         outcome.isShown = try keys.leadToObjects(on: context.connection)
                     } else {
                         outcome.leads = try report(keys, in: context) == 0
@@ -47,21 +44,13 @@ struct ReferencesCheck: Check {
             }
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
-            if isShown(keys, in: context), !isIndexWrong,
+            if context.progress.state.outcomes[Self.name(of: keys)]?.isShown == true, !isIndexWrong,
                 !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true
             {
                 continue
             }
             _ = try report(keys, in: context)
         }
-    }
-
-    /// Whether a part showed the keys, and that on which it relies did, too.
-    private func isShown(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
-        let outcomes = context.progress.state.outcomes
-        guard outcomes[Self.name(of: keys)]?.isShown == true else { return false }
-        guard let inverse = keys.inverse, Self.followsFromInverse(keys, in: context) else { return true }
-        return outcomes[Self.partName(inverse.relationship, inverse.column)]?.leads == true
     }
 
     /// All keys but those of kept tables, which lead to objects that keep theirs.
@@ -72,13 +61,7 @@ struct ReferencesCheck: Check {
     /// Whether keys of a kept table are the one side of a one-to-one whose other side is in a table that was written:
     /// only if they lead back do the rows of that table show the relation.
     private static func mustLeadBack(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
-        keys.inverse != nil && KeptTables.hold(keys.table, in: context) && !KeptTables.hold(keys.other, in: context)
-    }
-
-    /// Whether keys of a one-to-one need only be counted, because those of the other side are checked one by one.
-    private static func followsFromInverse(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
-        guard let inverse = keys.inverse, keys.areAlone else { return false }
-        return inverse.relationship < keys.relationship && !KeptTables.hold(inverse.table, in: context)
+        keys.haveInverse && KeptTables.hold(keys.table, in: context) && !KeptTables.hold(keys.other, in: context)
     }
 
     static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }

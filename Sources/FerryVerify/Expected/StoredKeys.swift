@@ -24,28 +24,14 @@ struct StoredKeys: Sendable {
     /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
     let other: String
     private let otherNumbers: String
-    /// The keys of a one-to-one that lead back, in the rows of the objects to which these lead.
-    var inverse: (relationship: PropertyKey, table: String, column: String)?
-    /// Whether the check of a key needs no companion column.
-    var areAlone = false
+    /// Whether the keys are those of one side of a one-to-one.
+    var haveInverse = false
 
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
         try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
     }
 
     func place(of number: Int64) -> String { "\(table) \(placeOfNumber.before) \(number)\(placeOfNumber.after)" }
-
-    /// Whether there are as many keys as keys that lead back.
-    ///
-    /// If all of those lead to objects whose keys lead back, then these are their keys, and all of them lead back, too.
-    func areAsManyAsInverse(on connection: Connection) throws -> Bool {
-        guard let inverse else { return false }
-        return try connection.integer(
-            """
-            SELECT (SELECT count(\(column)) FROM destination.\(table))
-                = (SELECT count(\(inverse.column)) FROM destination.\(inverse.table))
-            """) == 1
-    }
 
     /// Whether each key leads to a valid object; SQLite reads both in the order of the keys' index.
     func leadToObjects(on connection: Connection) throws -> Bool {
@@ -70,11 +56,11 @@ struct StoredKeys: Sendable {
         let otherNumbers = context.destinationNumbers(ofFamily: relationship.destinationEntity)
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var back: (relationship: PropertyKey, table: String, column: String)?
+            var back: String?
             if let inverse = context.destinationModel.inverseKey(of: relationship), inverse != key,
-                case .foreignKey(let table, let column, _, _)? = context.destination.relationshipStorage[inverse]
+                case .foreignKey(_, let column, _, _)? = context.destination.relationshipStorage[inverse]
             {
-                back = (inverse, table, column)
+                back = column
             }
             // With several entities, the object itself must be read.
             let leadToOneEntity = context.destinationModel.family(of: relationship.destinationEntity).count == 1
@@ -84,14 +70,14 @@ struct StoredKeys: Sendable {
                     needOnlyTargets: back == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
                     value: "o.\(column)",
                     faults: faults(
-                        of: table, column, [entityColumn, orderColumn], back?.column, to: other,
+                        of: table, column, [entityColumn, orderColumn], back, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
                     wrongEntityQuery: entityColumn.map {
                         "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
-                    inverse: back, areAlone: entityColumn == nil && orderColumn == nil)
+                    haveInverse: back != nil)
             ]
         case .inverseless(let table, let column):
             let query = """

@@ -4,14 +4,14 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The tables with indexes, and the sums of the entries that their rows require.
-struct IndexReadings {
+struct IndexedTables {
     private var tables: [String: TableIndexes] = [:]
 
     init(in context: VerificationContext) throws {
         for name in try Self.tablesWithIndexes(in: context) { tables[name] = try TableIndexes(of: name, in: context) }
     }
 
-    var tableNames: [String] { tables.keys.inOrder(by: codeUnitOrder) }
+    var names: [String] { tables.keys.inOrder(by: codeUnitOrder) }
 
     func indexes(of table: String) -> TableIndexes? { tables[table] }
 
