@@ -1,7 +1,7 @@
 /// The comparison of a run's figures with the recorded thresholds.
 ///
-/// The gate takes the best repetition: a busy machine makes single repetitions worse, a regression makes all of them
-/// worse.
+/// The gate takes the best repetition, and a case that fails is measured again: a busy machine makes single repetitions
+/// worse, a regression makes all of them worse.
 package struct Gate: Sendable {
     package struct Verdict: Sendable, Hashable {
         package var benchmark: String
@@ -13,7 +13,7 @@ package struct Gate: Sendable {
         package var holds: Bool
     }
 
-    package let verdicts: [Verdict]
+    package private(set) var verdicts: [Verdict]
 
     package init(_ results: [CaseResult], thresholds: Thresholds, scale: Thresholds.Scale) {
         verdicts = results.flatMap { result in
@@ -26,6 +26,17 @@ package struct Gate: Sendable {
                     benchmark: result.name, measure: measure.name, unit: measure.unit, value: value, limit: limit,
                     holds: holds)
             }
+        }
+    }
+
+    /// Replaces each verdict that fails by the one of a later measurement of its case, if that one holds.
+    package mutating func takeBetter(of later: Gate) {
+        for index in verdicts.indices where !verdicts[index].holds {
+            let verdict = verdicts[index]
+            let repeated = later.verdicts.first {
+                $0.benchmark == verdict.benchmark && $0.measure == verdict.measure
+            }
+            if let repeated, repeated.holds { verdicts[index] = repeated }
         }
     }
 

@@ -43,6 +43,18 @@ struct GateTests {
         #expect(Gate([noisy], thresholds: thresholds, scale: .small).failures.isEmpty)
     }
 
+    @Test("A case that fails is measured again: what holds then holds, and what fails again fails")
+    func repeated() {
+        var thresholds = Thresholds()
+        thresholds.record(result(ferry: 2), at: .small)
+        let busy = Gate([result(ferry: 4)], thresholds: thresholds, scale: .small)
+        var gate = busy
+        gate.takeBetter(of: busy)
+        #expect(gate.failures == busy.failures && !gate.failures.isEmpty)
+        gate.takeBetter(of: Gate([result(ferry: 2)], thresholds: thresholds, scale: .small))
+        #expect(gate.failures.isEmpty)
+    }
+
     @Test("A measure without a threshold fails if its case has others")
     func renamed() throws {
         var recorded = result(ferry: 2)
