@@ -141,8 +141,6 @@ extension FerryWarning.Code {
     public static let notLocked = Self(rawValue: "notLocked")
     /// The budget is shorter than the transaction on the store, which cannot be divided.
     public static let budgetTooShort = Self(rawValue: "budgetTooShort")
-    /// Another program has the store open, so the migration needs more disk space and memory.
-    public static let openElsewhere = Self(rawValue: "openElsewhere")
     /// Another program is using the store, and the call waits for it.
     public static let waitingForStore = Self(rawValue: "waitingForStore")
     /// An unfinished run has left a folder behind.
@@ -166,7 +164,7 @@ extension FerryWarning.Code {
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, adopted, notAdopted, notLocked, budgetTooShort,
-        openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
+        waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
         unnamed,
     ]
 }

@@ -50,7 +50,7 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
     package struct StatementPlace: Sendable, Hashable, Codable {
         /// The number of lists of statements before its own: a step, or a part of one, has a list.
         package var list: Int
-        /// 0 is the preparation, and the last one the checks.
+        /// 0 is the preparation.
         package var index: Int
         package var count: Int
 

@@ -1,11 +1,7 @@
 /// The scope and the result of a verification.
 public struct VerificationSummary: Sendable, Hashable, Codable {
     public var mode: VerifyMode
-    /// Whether the checks ran inside the transaction of a migration in place, before COMMIT.
-    ///
-    /// No later check could compare with the old store, which is gone after COMMIT.
-    public var isBeforeCommit = false
-    /// Rows compared; before COMMIT, rows counted.
+    /// Rows compared; none of a table that the migration does not write.
     public var checked: Int64 = 0
     /// Values that cannot be recomputed: a policy's code made them, or only Core Data derives them.
     public var notRecomputed: Int64 = 0
@@ -21,7 +17,8 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     public struct Difference: Sendable, Hashable, Codable {
         public var check: VerificationCheck
         public var entity: String?
-        /// The property of the source whose values or links are missing; nil for other checks.
+        /// The property, for differences of one: that of the source whose values or links are missing, or that of the new
+        /// store which breaks a rule.
         public var property: String?
         public var count: Int64
         public var example: String?

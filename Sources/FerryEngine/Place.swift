@@ -1,6 +1,4 @@
-package import FerryMapping
 package import FerrySQLite
-package import FerryStore
 
 /// Where the program of a step runs.
 ///
@@ -8,28 +6,10 @@ package import FerryStore
 package enum Place {
     /// The store, in one transaction: a kill before its COMMIT leaves the old version, and there is no other copy.
     ///
-    /// Every check of the result runs before COMMIT, through the same connection. The caller provides the checks: the
-    /// engine does not check itself.
-    case store(Connection, StoreChecks? = nil)
+    /// The result is verified before COMMIT, through the same connection.
+    case store(Connection)
     /// A file of the run folder: each unit commits together with its record, so that a later call goes on after it.
     case file(StepFile)
-}
-
-/// Reads the old version and returns a check of the new version, which throws if the result is wrong.
-///
-/// The check takes the mappings' counts, and change counts of single-entity tables that one statement writes.
-package typealias StoreChecks =
-    (AlteredStore) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
-
-/// What the checks of a step in the store know of it, inside the transaction and before its statements.
-package struct AlteredStore {
-    package let step: ResolvedStep
-    /// Tables of the new version whose rows the statements write.
-    package let tables: Set<String>
-    /// The store, as the main database.
-    package let connection: Connection
-    /// The damage of the store; nil if no scan ran.
-    package let damage: [StoreDamage]?
 }
 
 /// The files of a step in the run folder: its destination, which begins as a copy of the source if tables stay, and scratch.

@@ -243,8 +243,6 @@ package struct EngineOptions: Sendable {
     package var damaged = DamagedRows.keep
     /// Damage that a scan of this run has found in the source; nil if no scan ran.
     package var sourceDamage: [StoreDamage]?
-    /// The links that the report says the step loses; nil for a step that does not begin with the store's version.
-    package var toldLosses: [ToldLoss]?
 
     /// Shares of the memory limit, bounded by the budget's least and most limits.
     package var memory: MemoryBudget {

@@ -36,7 +36,7 @@ package struct StepRun {
     package func run(beforeCommit: (StepReport) throws -> Void = { _ in }) throws -> StepReport {
         switch place {
         case .file(let file): try WorkThread.withStack { try run(in: file) }
-        case .store(let connection, let checks): try run(in: connection, checks, beforeCommit)
+        case .store(let connection): try run(in: connection, beforeCommit)
         }
     }
 
@@ -47,7 +47,7 @@ package struct StepRun {
             opened = context
             var report = StepReport()
             report.resumed = resumed
-            try run(context, nil, &report)
+            try run(context, &report)
             return report
         } catch {
             throw try StepFailure(error, whileDoing: "migrating to version \(step.resolved.destination.name)")
@@ -57,7 +57,7 @@ package struct StepRun {
 
     /// A transaction that is open already becomes the one that is committed.
     private func run(
-        in connection: Connection, _ checks: StoreChecks?, _ beforeCommit: (StepReport) throws -> Void
+        in connection: Connection, _ beforeCommit: (StepReport) throws -> Void
     ) throws -> StepReport {
         let report = try connection.abandoning(on: options.stop) {
             var opened: StepContext?
@@ -68,7 +68,7 @@ package struct StepRun {
                 try connection.with(.length, options.wholeValueBytes) {
                     let context = try RunDatabase.inStore(self, connection)
                     opened = context
-                    try run(context, checks, &report)
+                    try run(context, &report)
                 }
                 // What follows does not need the memory of planning and statements.
                 opened = nil
@@ -88,13 +88,11 @@ package struct StepRun {
         return report
     }
 
-    private func run(_ context: StepContext, _ checks: StoreChecks?, _ report: inout StepReport) throws {
+    private func run(_ context: StepContext, _ report: inout StepReport) throws {
         var operations = try StepOperations(context, policies: policies)
-        try operations.run(checks, report: &report)
+        try operations.run(report: &report)
         try count(context, into: &report)
-        guard !context.commitsUnits else { return }
-        try operations.check(report)
-        try context.progress.drop()
+        if !context.commitsUnits { try context.progress.drop() }
     }
 
     /// Drops the progress table of a verified destination; the folder's other files are no longer needed.

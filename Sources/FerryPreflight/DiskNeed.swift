@@ -25,15 +25,15 @@ package struct DiskNeed {
     /// Empty tables, records of the run, side files.
     private static let base: Int64 = 1 << 16
 
-    /// Adds up the space of one transaction on the store itself, with a copy of the store if it is verified, or of two new
-    /// stores at one time: a step reads the destination of the step before.
+    /// Adds up the space of one transaction on the store itself, or of two new stores at one time: a step reads the
+    /// destination of the step before.
     ///
     /// The old store, into which the swap writes, is on the volume of the run folder. The snapshot has its share of bytes
     /// for one byte of content.
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
     package init(
-        _ steps: [Step], contentBytes: Int64, isInPlace: Bool, copiesStore: Bool, swapsStore: Bool,
+        _ steps: [Step], contentBytes: Int64, isInPlace: Bool, swapsStore: Bool,
         runFolder: String, snapshot: (folder: String, share: Double)?, files: FileLayer
     ) throws(FerryError) {
         self.files = files
@@ -41,7 +41,7 @@ package struct DiskNeed {
         guard let largest = steps.map(\.peak).max() else { return }
         var bytes = largest
         if isInPlace {
-            bytes = steps.reduce(copiesStore ? contentBytes : 0) { $0 + $1.peak }
+            bytes = steps.reduce(0) { $0 + $1.peak }
         } else {
             let sizes = steps.map(\.destinationBytes)
             bytes = sizes.sorted().suffix(2).reduce(0, +) + largest

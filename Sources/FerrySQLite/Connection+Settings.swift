@@ -113,7 +113,7 @@ extension Connection {
     ///
     /// - Returns: Whether all frames of the `-wal` were written back.
     package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
-        let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
+        let row = try rows("PRAGMA main.wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
         // Busy, frames in the -wal, frames written back.
         return row.count == 3 && row[0] == 0 && row[1] == row[2]
     }

@@ -124,15 +124,20 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     /// The fingerprint, without times, after `PRAGMA journal_mode` has changed WAL mode to a rollback journal.
     ///
     /// Only the header changes. Later writes with a rollback journal raise the change counter in it.
-    package var withRollbackJournal: DatabaseFingerprint {
+    package var withRollbackJournal: DatabaseFingerprint { inJournalMode(1) }
+
+    /// The same after it has changed a rollback journal to WAL mode.
+    package var withLog: DatabaseFingerprint { inJournalMode(2) }
+
+    private func inJournalMode(_ mode: UInt8) -> DatabaseFingerprint {
         var bytes = headerBytes
         guard let header = DatabaseHeader(bytes) else { return self }
         func put(_ number: UInt32, at offset: Int) {
             for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * index)) }
         }
         let counter = header.changeCounter &+ 1
-        bytes[18] = 1
-        bytes[19] = 1
+        bytes[18] = mode
+        bytes[19] = mode
         put(counter, at: 24)
         if header.changeCounter != header.versionValidFor || header.pageCount == 0 {
             put(UInt32(truncatingIfNeeded: self.bytes / Int64(header.pageSize)), at: 28)

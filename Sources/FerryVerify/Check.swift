@@ -73,7 +73,6 @@ enum CheckScope: Sendable {
 /// Every check, in the order in which checks run.
 ///
 /// The others run only if the first leaves the destination readable; the last needs memory that they no longer do.
-/// ``VerificationInPlace`` runs some before COMMIT.
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     HeaderNumbersCheck.self,

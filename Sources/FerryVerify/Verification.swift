@@ -114,10 +114,12 @@ package struct Verification: Sendable {
         }
     }
 
-    /// Prepares a connection to the destination for ``run(before:)``, outside of a transaction: attaches the source and a
-    /// file for lookups.
-    package static func attach(source path: String, workFolder: String, to connection: Connection) throws {
-        try connection.attach(path: path, as: "source", mode: .immutable)
+    /// Prepares a connection to a store in WAL mode for ``run(before:)``, outside of a transaction: attaches the store itself
+    /// a second time, as it is before the transaction that will make the destination, and a file for lookups.
+    ///
+    /// The second connection to the file reads the last commit: what the transaction writes is in the `-wal`, or in memory.
+    package static func attach(workFolder: String, to connection: Connection) throws {
+        try connection.attach(path: connection.path, as: "source", mode: .readOnly)
         let lookups = try LookupFile(in: workFolder, key: nil)
         try connection.attach(path: lookups.path, as: "lookups")
         // Without a journal it takes no part in the commit.

@@ -8,8 +8,7 @@ internal import FerryStore
 ///
 /// The connection has the stores as `source` and `destination`, and the lookup file as `lookups`. Two files at rest are
 /// attached read-only to the lookup file's connection; each walker has a context of its own, without lookups. Inside the
-/// transaction that has made it the destination is the connection's main database, and one connection does all. For the
-/// checks of ``VerificationInPlace`` only the ``SourceSurroundings`` of the source are known.
+/// transaction that has made it the destination is the connection's main database, and one connection does all.
 final class VerificationContext {
     let verification: Verification
     /// The step, in which mappings whose policies kept all keys count as mappings that keep keys.
@@ -40,11 +39,7 @@ final class VerificationContext {
 
     /// Whether the destination is not committed yet, so that no other connection can read it.
     let isInTransaction: Bool
-    /// The source's surroundings, read before a step in place altered the store.
-    private let formerSurroundings: SourceSurroundings?
-    private(set) lazy var surroundings = Result {
-        try formerSurroundings ?? SourceSurroundings(on: connection, schema: "source")
-    }
+    private(set) lazy var surroundings = Result { try SourceSurroundings(on: connection, schema: "source") }
     /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
@@ -108,8 +103,8 @@ final class VerificationContext {
         report = progress.state.report
     }
 
-    /// Inside the transaction that has made the destination; ``Verification/attach(source:workFolder:to:)`` has prepared
-    /// the connection.
+    /// Inside the transaction that has made the destination; ``Verification/attach(workFolder:to:)`` has prepared the
+    /// connection.
     convenience init(_ verification: Verification, before connection: Connection) throws {
         let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         try self.init(
@@ -149,10 +144,9 @@ final class VerificationContext {
         }
     }
 
-    /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
-    init(
+    private init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
-        destination: StoreLayout, surroundings: SourceSurroundings? = nil, isInTransaction: Bool = false
+        destination: StoreLayout, isInTransaction: Bool = false
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
@@ -162,9 +156,8 @@ final class VerificationContext {
         self.destination = destination
         associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
-        formerSurroundings = surroundings
         self.isInTransaction = isInTransaction
-        if isBeforeCommit || isInTransaction { return }
+        if isInTransaction { return }
         connection.limit(.length, verification.rowLimit)
         connection.abandonStatements(on: verification.stop)
     }
@@ -301,9 +294,6 @@ final class VerificationContext {
 
     // MARK: Mappings
 
-    /// Whether the context is inside the transaction of a step in place.
-    var isBeforeCommit: Bool { formerSurroundings != nil }
-
     /// The number of rows expected in a destination root table, for progress: as the run wrote them, else as found.
     func expectedRows(in root: String) throws -> Int64? {
         if let written = writtenRows(in: root) { return written }
@@ -345,9 +335,7 @@ final class VerificationContext {
         var highest: Int64 = 0
         for sourceRoot in sourceRoots(into: root) {
             let table = try sourceTable(of: sourceRoot)
-            let largest =
-                try formerSurroundings?.highestKeys[table.name]
-                ?? connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
+            let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
             let recorded = try surroundings.get().maximumKey(of: sourceNumber(of: sourceRoot))
             highest = max(highest, largest, recorded)
         }

@@ -41,7 +41,7 @@ struct InPlaceMigrationTests {
         let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
         let report = try small.migrator().migrate(.allowingLosses())
         #expect(report.mode == .inPlace && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
-        #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
+        #expect(report.verification.mode == .full)
         #expect(report.verification.checked == 30)
         #expect(report.entityMappings.map(\.written) == [30])
         #expect(try files.attributes(small.store).inode == inode)
@@ -65,7 +65,7 @@ struct InPlaceMigrationTests {
         let reader = try Connection(path: open.store, mode: .readOnly)
         #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
         let report = try open.migrator().migrate(.allowingLosses { $0.takesSnapshot = false })
-        #expect(report.outcome == .migrated && !report.verification.isBeforeCommit)
+        #expect(report.outcome == .migrated)
         #expect(report.verification.checked == 30)
         withExtendedLifetime(reader) {}
         let other = try quick.migrator().migrate(
@@ -73,7 +73,7 @@ struct InPlaceMigrationTests {
                 $0.verify = .quick
                 $0.takesSnapshot = false
             })
-        #expect(other.outcome == .migrated && other.verification.isBeforeCommit)
+        #expect(other.outcome == .migrated && other.verification.mode == .quick)
     }
 
     @Test("The plan names the mode")

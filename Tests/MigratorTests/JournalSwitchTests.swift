@@ -5,25 +5,21 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A large store, migrated in place")
+@Suite("The journal of a store that is migrated in place")
 struct JournalSwitchTests {
-    private static let logged: [TinyStore.Form] = [.closedLog, .filledLog]
     /// `FERRY_SWEEP=1` tries every operation.
     private static let step = Sweep.stride ?? 6
 
     private func configuration(_ trace: TraceHook? = nil) -> Configuration {
-        var configuration = Configuration.allowingLosses { $0.trace = trace }
-        configuration.thresholds.largestLoggedStore = 0
-        return configuration
+        Configuration.allowingLosses { $0.trace = trace }
     }
 
-    private func snapshots(_ store: String) throws -> Int {
-        let folder = StoreFiles(URL(fileURLWithPath: store))
-        return try folder.verifySnapshots().filter { $0.verified == true }.count
+    private func mode(_ store: String) throws -> Value? {
+        try Connection(path: store, mode: .readWrite).value("PRAGMA journal_mode")
     }
 
     /// Kills a run at an operation, counted from the first operation of the transaction's phase.
-    private func kill(_ small: InferredMigration, _ form: TinyStore.Form, at operation: Int) throws -> Bool {
+    private func kill(_ small: InferredMigration, at operation: Int) throws -> Bool {
         do {
             _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(configuration())
             return false
@@ -32,14 +28,14 @@ struct JournalSwitchTests {
         }
     }
 
-    /// Returns the operations of a whole run, and the first with a rollback journal.
-    private func operations(_ form: TinyStore.Form) throws -> (first: Int, last: Int, all: Int) {
-        let small = try InferredMigration(form: form)
+    /// Returns the operations of a whole run on a store with a rollback journal: the first and the last in WAL mode.
+    private func operations() throws -> (first: Int, last: Int, all: Int) {
+        let small = try InferredMigration(form: .plain)
         let faults = FaultPlan()
         let counts = SharedList<Int>()
         let trace: TraceHook = { event in
             // This condition finds statements that set the mode, not queries.
-            if event.text.contains("journal_mode = ") { counts.append(faults.count) }
+            if event.text.contains("main.journal_mode = ") { counts.append(faults.count) }
         }
         _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration(trace))
         let found = counts.all
@@ -47,58 +43,64 @@ struct JournalSwitchTests {
         return (found[0], found[found.count - 1], faults.count)
     }
 
-    @Test("Leaves WAL mode for its one transaction and returns to it, without files beside it", arguments: logged)
+    @Test(
+        "Is as before, without files beside the store; only a rollback journal is changed",
+        arguments: TinyStore.Form.allCases)
     func comesBack(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
+        let before = try mode(small.store)
         let modes = SharedList<String>()
         let report = try small.migrator().migrate(
-            configuration { event in if event.text.contains("journal_mode") { modes.append(event.text) } })
+            configuration { event in if event.text.contains("main.journal_mode = ") { modes.append(event.text) } })
         #expect(report.outcome == .migrated && report.warnings.isEmpty)
-        #expect(modes.all.contains { $0.hasSuffix("= TRUNCATE") } && modes.all.contains { $0.hasSuffix("= WAL") })
-        for side in ["-journal", "-shm"] { #expect(try !FileLayer().exists(small.store + side)) }
-        #expect(try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode") == .text("wal"))
-        let plain = try InferredMigration(form: form)
-        _ = try plain.migrator().migrate(.allowingLosses())
-        #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(plain.store))
+        let changes = modes.all.map { $0.suffix(8) }
+        #expect(changes == (form == .plain ? ["de = WAL", "= DELETE"] : []))
+        #expect(try !FileLayer().exists(small.store + "-journal"))
+        #expect(try mode(small.store) == before)
     }
 
-    @Test("Stays in WAL mode while another program has it open, and reports this")
+    @Test("Is as before while another program has the store open in WAL mode")
     func staysInLog() throws {
         let small = try InferredMigration(form: .closedLog)
         let app = try Connection(path: small.store, mode: .readWrite)
         #expect(try app.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let modes = SharedList<String>()
-        let report = try small.migrator().migrate(configuration { modes.append($0.text) })
-        #expect(report.outcome == .migrated)
-        #expect(report.warnings.contains { $0.message.contains("is open in another program") })
-        #expect(!modes.all.contains { $0.hasSuffix("= TRUNCATE") })
+        #expect(try small.migrator().migrate(configuration()).outcome == .migrated)
         #expect(try app.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2") == 30)
     }
 
-    @Test("A run that is killed at any moment resumes with its snapshot", arguments: logged)
-    func goesOn(_ form: TinyStore.Form) throws {
-        let (first, last, all) = try operations(form)
+    @Test("A rollback journal that another program reads beside refuses the run, with the store as before")
+    func isRead() throws {
+        let small = try InferredMigration(form: .plain)
+        let before = try DatabaseDump.text(small.store)
+        let app = try Connection(path: small.store, mode: .readWrite)
+        try app.execute("BEGIN; SELECT count(*) FROM ZBOOK")
+        #expect(throws: FerryError.self) { try small.migrator().migrate(configuration()) }
+        try app.execute("ROLLBACK")
+        #expect(try DatabaseDump.text(small.store) == before)
+        #expect(try small.migrator().migrate(configuration()).outcome == .migrated)
+    }
+
+    @Test("Is as before after a kill at any moment and the next call")
+    func goesOn() throws {
+        let (first, last, all) = try operations()
         try #require(first < last && last < all)
-        let whole = try InferredMigration(form: form)
+        let whole = try InferredMigration(form: .plain)
         _ = try whole.migrator().migrate(configuration())
+        let mode = try mode(whole.store)
         for operation in stride(from: first, through: all, by: Self.step) {
-            let small = try InferredMigration(form: form)
-            guard try kill(small, form, at: operation) else { continue }
-            let report = try small.migrator().migrate(configuration())
-            // Without a run folder the call has nothing to resume.
-            #expect(report.resumed || report.outcome == .upToDate, "operation \(operation)")
-            #expect(try snapshots(small.store) == 1, "operation \(operation)")
+            let small = try InferredMigration(form: .plain)
+            guard try kill(small, at: operation) else { continue }
+            _ = try small.migrator().migrate(configuration())
             #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(whole.store), "operation \(operation)")
-            let store = try Connection(path: small.store, mode: .readWrite)
-            #expect(try store.value("PRAGMA journal_mode") == .text("wal"), "operation \(operation)")
+            #expect(try self.mode(small.store) == mode, "operation \(operation)")
             #expect(try !FileLayer().exists(small.store + "-journal"), "operation \(operation)")
         }
     }
 
-    @Test("A run that is stopped within the transaction returns the store to WAL mode at once", arguments: logged)
+    @Test("Is as before at once if the run is stopped within the transaction", arguments: TinyStore.Form.allCases)
     func isGivenBack(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
-        let before = try DatabaseDump.text(small.store)
+        let (before, mode) = (try DatabaseDump.text(small.store), try mode(small.store))
         let stop = StopRequest()
         let error = #expect(throws: FerryError.self) {
             try small.migrator().migrate(
@@ -108,12 +110,9 @@ struct JournalSwitchTests {
                 }, stop: stop)
         }
         #expect(error?.code == .interrupted)
-        for side in ["-journal", "-wal", "-shm"] { #expect(try !FileLayer().exists(small.store + side)) }
-        #expect(try FileLayer().read(small.store)[18...19] == [2, 2])
+        #expect(try self.mode(small.store) == mode)
         #expect(try DatabaseDump.text(small.store) == before)
-        let report = try small.migrator().migrate(configuration())
-        #expect(report.outcome == .migrated && report.resumed)
-        #expect(try snapshots(small.store) == 1)
+        #expect(try small.migrator().migrate(configuration()).outcome == .migrated)
     }
 
     enum Writer: CaseIterable {
@@ -127,10 +126,10 @@ struct JournalSwitchTests {
         "Another program's writes after a kill are in the next snapshot and in the new store",
         arguments: Writer.allCases)
     func noticesWrites(_ writer: Writer) throws {
-        let (first, last, _) = try operations(.closedLog)
+        let (first, last, _) = try operations()
         for operation in stride(from: first - 3, through: last, by: Self.step) {
-            let small = try InferredMigration(form: .closedLog)
-            #expect(try kill(small, .closedLog, at: operation))
+            let small = try InferredMigration(form: .plain)
+            #expect(try kill(small, at: operation))
             var isOld = true
             do {
                 let other = try Connection(path: small.store, mode: .readWrite)

@@ -86,7 +86,7 @@ struct StageTests {
         let plan = try inferred.migrator().plan(chained)
         #expect(plan.steps.map(\.mode) == [.inPlace, .inPlace] && plan.steps[0].reason.contains("hook"))
         let report = try inferred.migrator().migrate(chained)
-        #expect(calls.all.count == 4 && report.verification.differences.isEmpty && !report.verification.isBeforeCommit)
+        #expect(calls.all.count == 4 && report.verification.differences.isEmpty)
     }
 
     @Test(

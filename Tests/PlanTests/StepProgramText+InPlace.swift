@@ -62,7 +62,7 @@ extension SlotValue {
 
 extension ProgramStatement {
     fileprivate var text: String {
-        "  \(sql.text)\(sql.parameters.values.text)" + (countedEntity.map { ", counts \($0)" } ?? "")
+        "  \(sql.text)\(sql.parameters.values.text)"
     }
 }
 

@@ -21,10 +21,9 @@ extension MigrationRun {
         var items = takesSnapshot && !configuration.clonesSnapshot ? [WorkItem.snapshot(of: bytes)] : []
         let clones = try files.mayClone(at: FileLayer.parent(of: place.result))
         for (index, step) in planned.steps.enumerated() {
-            let isCopied = isOnStore ? verifiesBeforeCommit(planned) : !step.statements.isEmpty
-            if isCopied, !clones { items.append(.copy(of: bytes, step: index + 1)) }
+            if !isOnStore, !clones, !step.statements.isEmpty { items.append(.copy(of: bytes, step: index + 1)) }
             items += step.statements + step.operations
-            if !isOnStore || verifiesBeforeCommit(planned) { items += step.verification }
+            if !isOnStore || comparesRows(planned) { items += step.verification }
             bytes = Double(step.disk.destinationBytes)
         }
         if isOnStore {

@@ -101,7 +101,7 @@ package struct RunEstimate: Sendable {
             return (named[name] ?? named[first])?.first { items[$0].isOf(update.phase, step) }
         }
         let statements = statements.filter { items[$0].isOf(update.phase, step) }
-        // The first place is the preparation, and the last one that of the checks.
+        // The first place is the preparation.
         return statements.isEmpty ? nil : statements[min(max(0, place.index - 1), statements.count - 1)]
     }
 

@@ -1,9 +1,9 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// Runs one large transaction on a store in WAL mode with a rollback journal, and restores WAL mode.
+/// Changes a store's journal for one transaction, and restores it.
 ///
-/// In WAL mode SQLite writes every page of a transaction to the disk twice, and its index of the `-wal` takes 2 KiB of
+/// A swap of a large store in WAL mode takes a rollback journal: in WAL mode SQLite writes every page of a transaction to the disk twice, and its index of the `-wal` takes 2 KiB of
 /// memory for each MiB. A rollback journal saves only pages that are overwritten.
 ///
 /// The connection has exclusive access to the store from its first read to the end. Before each change of the store's
@@ -106,6 +106,33 @@ struct JournalSwitch {
         head.checkpointed = nil
         head.rollbackMode = nil
         try session.save()
+    }
+}
+
+/// WAL mode for a step on a store with a rollback journal.
+extension JournalSwitch {
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program reads or writes the store.
+    func enterLog() throws {
+        do {
+            try setMode("WAL")
+        } catch let error as DatabaseError where error.isBusy {
+            throw inUse
+        }
+    }
+
+    /// Gives the store its rollback journal back, also after a kill.
+    ///
+    /// A store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
+    func restoreJournal() throws {
+        guard !head.source.store.usesWriteAheadLog, try isLogged() else { return }
+        for database in try connection.rows("PRAGMA database_list") where database[1].text == "source" {
+            try connection.execute("DETACH source")
+        }
+        do {
+            try setMode("DELETE")
+        } catch let error as FerryError where error.code == .storeInUseAtSwap {
+        } catch let error as DatabaseError where error.isBusy {
+        }
     }
 }
 

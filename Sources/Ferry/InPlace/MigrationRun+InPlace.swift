@@ -4,16 +4,8 @@ internal import FerryPreflight
 internal import FerrySQLite
 
 extension MigrationRun {
-    /// Whether a step writes more than a few pages of a store that is not small.
-    func writesMuch(_ step: StepPlan, on connection: Connection, _ inPlace: ProgramInPlace?) throws -> Bool {
-        guard try connection.contentBytes() > configuration.thresholds.largestLoggedStore else { return false }
-        // Planning a step through several versions twice is not worth its time.
-        guard step.parts.isEmpty, let inPlace else { return true }
-        return try !inPlace.program().moves.touched.isEmpty
-    }
-
-    /// Whether all values are compared with those of the old store before COMMIT.
-    func verifiesBeforeCommit(_ planned: Planned) -> Bool {
+    /// Whether rows of a step on the store itself are compared with those of the old store before COMMIT.
+    func comparesRows(_ planned: Planned) -> Bool {
         configuration.verify == .full && planned.writesRows && planned.inPlace?.found?.moves.touched.isEmpty != true
     }
 

@@ -65,7 +65,11 @@ package struct RunHead: Codable, Sendable {
     func checkSource(_ now: Fingerprint) throws {
         // Resuming a run compares the models and mapping models.
         guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
-        throw FerryError(
+        throw sourceChanged(what)
+    }
+
+    func sourceChanged(_ what: String) -> FerryError {
+        FerryError(
             .sourceChanged, "\(store) has changed since the run began: \(what).",
             remedy: "Start over with \(on: .restarts), or repeat the rollback.")
     }

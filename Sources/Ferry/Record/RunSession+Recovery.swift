@@ -46,6 +46,7 @@ extension RunSession {
             }
         } else {
             try switching.restoreLog(wasRolledBack: isHot)
+            if intent == nil { try switching.restoreJournal() }
         }
         if intent != nil, !isDone, !head.source.store.usesWriteAheadLog {
             // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal

@@ -160,10 +160,10 @@ extension MigrationRun {
             report.bytesWritten = now.written - before.written
         }
         report.snapshot = head.snapshot.map(Self.url)
-        var verification = VerificationSummary(mode: migration.options.verify)
+        let isSkipped = migration.steps.contains { $0.verification?.mode == VerifyMode.none }
+        var verification = VerificationSummary(mode: isSkipped ? .none : migration.options.verify)
         for step in migration.steps.compactMap(\.verification) {
             verification.checked += step.checked
-            verification.isBeforeCommit = verification.isBeforeCommit || step.isBeforeCommit
             verification.notRecomputed += step.notRecomputed
         }
         report.verification = verification

@@ -31,15 +31,18 @@ extension MigrationRun {
     func runsInStore(_ plan: MigrationPlan) -> Bool { plan.mayChangeStore && place.output == nil }
 
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
-    func reasonForFolder(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> String? {
+    func reasonForFolder(
+        _ plan: MigrationPlan, _ inPlace: ProgramInPlace?, _ store: OpenedStore
+    ) throws -> String? {
         if configuration.hasStages { return "a hook runs after it" }
         if plan.isInPlace, hasBegunInFolder { return "an earlier call started it there" }
         if plan.isInPlace, plan.steps.count > 1 { return "each step is verified separately" }
-        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRowsInPlace(plan, inPlace) else {
-            return nil
+        guard try plan.isInPlace && writesRowsInPlace(plan, inPlace) else { return nil }
+        let largest = configuration.thresholds.largestLoggedStore
+        if try store.contentBytes() > largest {
+            return "it would write rows of a store of more than \(largest.bytesInUnits)"
         }
-        if configuration.holdsSwap { return "the swap is held" }
-        return nil
+        return configuration.holdsSwap && !plan.steps.allSatisfy(\.isInferred) ? "the swap is held" : nil
     }
 
     func writesRowsInPlace(_ plan: MigrationPlan, _ inPlace: ProgramInPlace?) throws -> Bool {

@@ -22,7 +22,6 @@ extension MigrationRun {
         let damage = migration.findings.damage
         options.sourceDamage = steps.isEmpty ? damage : []
         if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
-        options.toldLosses = step == 1 ? migration.findings.toldLosses : nil
         options.dropping = steps.isEmpty ? configuration.dropping : []
         return options
     }

@@ -131,7 +131,7 @@ extension MigrationRun {
             self.copying = copying
             plan.fillAllTables(because: reason)
         }
-        plan.runsInFolderBecause = try reasonForFolder(plan, inPlace)
+        plan.runsInFolderBecause = try reasonForFolder(plan, inPlace, store)
         return (plan, inPlace)
     }
 

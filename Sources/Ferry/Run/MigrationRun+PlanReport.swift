@@ -63,7 +63,7 @@ extension MigrationRun {
         var refusals = known + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
             refusals += try diskNeed(
-                planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned)
+                planned.plan, store, planned.steps.map(\.disk)
             )
             .refusals()
         }
@@ -91,7 +91,7 @@ extension MigrationRun {
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].disk.peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(
-            planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned)
+            planned.plan, store, planned.steps.map(\.disk)
         ).bytesByFolder
         report.longestUnit = try longestUnit(planned, store)
         let rates = try rates(planned, store)
@@ -106,17 +106,13 @@ extension MigrationRun {
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         guard planned.plan.refusedSteps.isEmpty else { return [] }
         return try (laterSteps(of: planned, store)?.refusals() ?? [])
-            + diskNeed(planned.plan, store, planned.steps.map(\.disk), copiesStore: verifiesBeforeCommit(planned))
-            .refusals()
+            + diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
     }
 
-    func diskNeed(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [DiskNeed.Step], copiesStore: Bool = false
-    ) throws -> DiskNeed {
-        let isInPlace = runsInStore(plan)
-        return try DiskNeed(
-            steps, contentBytes: store.contentBytes(), isInPlace: isInPlace, copiesStore: isInPlace && copiesStore,
-            swapsStore: place.output == nil, runFolder: FileLayer.parent(of: place.result),
+    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, _ steps: [DiskNeed.Step]) throws -> DiskNeed {
+        try DiskNeed(
+            steps, contentBytes: store.contentBytes(), isInPlace: runsInStore(plan), swapsStore: place.output == nil,
+            runFolder: FileLayer.parent(of: place.result),
             snapshot: takesSnapshot ? (folder: snapshotFolder, share: shareOfSnapshot(store)) : nil, files: files)
     }
 

@@ -26,10 +26,14 @@ extension MigrationRun {
     }
 
     /// Verifies the step that a connection to the store has made, inside its transaction.
+    ///
+    /// Damaged pages that stay cannot pass, so that a store with such pages is not verified.
     func verify(
         _ step: StepPlan, before connection: Connection, _ kept: Set<String>, _ options: EngineOptions,
         _ session: MigrationSession
     ) throws {
+        let isDamaged = session.migration.findings.warnings.contains { $0.code == .damagedPages }
+        if isDamaged || configuration.verify == .none { return }
         relay.begin(.verify, step: 1)
         var verification = try verification(
             of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, options,
@@ -115,7 +119,8 @@ extension MigrationRun {
             .mandatoryValue,
             "Objects of the new store break rules of version \(version): \(list)\(example). The store was not changed.",
             remedy: "Give them values in the mapping models, leave them out, or relax the rules in the model.",
-            place: .init(entity: summary.differences.first?.entity),
+            place: .init(
+                entity: summary.differences.first?.entity, property: summary.differences.first?.property),
             cause: VerificationDifferences(summary: summary))
     }
 }

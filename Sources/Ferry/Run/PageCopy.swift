@@ -7,8 +7,6 @@ struct PageCopy {
     let folder: String
     let destination: String
     let files: FileLayer
-    /// Whether a later call goes on with the copy, or takes it as it is.
-    var isResumed = true
 
     /// The unfinished copy, and the number of its durable bytes.
     private var copy: String { folder + "/copy.sqlite" }
@@ -30,10 +28,8 @@ struct PageCopy {
             let start = Clock.nanoseconds()
             defer { worked = Clock.nanoseconds(since: start) }
             try reader.write(to: &output, limit: Self.copiedBytes, stop: stop)
-            if isResumed {
-                try output.sync()
-                try files.replace(mark, with: Array(String(output.offset).utf8), mode: 0o600)
-            }
+            try output.sync()
+            try files.replace(mark, with: Array(String(output.offset).utf8), mode: 0o600)
             stop.unitIsDone()
         }
         try output.close()
@@ -62,14 +58,14 @@ struct PageCopy {
         guard try !files.exists(mark) else { return false }
         try files.removeIfPresent(copy)
         guard try source.clone(to: copy) else { return false }
-        if isResumed { try files.syncFile(copy) }
+        try files.syncFile(copy)
         try place()
         return true
     }
 
     private func place() throws {
         try files.rename(copy, to: destination)
-        if isResumed { try files.syncFolder(folder) }
+        try files.syncFolder(folder)
     }
 
     /// Compares the copy with its source byte for byte.

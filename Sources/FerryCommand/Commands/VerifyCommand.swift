@@ -94,9 +94,8 @@ extension VerificationSummary {
     /// `differences` is their number; `found` lists them.
     var json: JSON {
         [
-            "mode": isBeforeCommit ? "beforeCommit" : mode.rawValue, "checked": checked,
-            "notRecomputed": notRecomputed, "differences": differences.map(\.count).clampedSum,
-            "found": differencesJSON,
+            "mode": mode.rawValue, "checked": checked, "notRecomputed": notRecomputed,
+            "differences": differences.map(\.count).clampedSum, "found": differencesJSON,
         ]
     }
 
@@ -110,7 +109,6 @@ extension VerificationSummary {
     }
 
     var words: String {
-        if isBeforeCommit { return "inside the transaction, before COMMIT: \(checked.counting("row")), no differences" }
         if mode == .none { return "none" }
         return "\(mode.rawValue): " + (checked > 0 ? "\(checked.counting("row")) compared, " : "")
             + (differences.isEmpty ? "no differences" : Int64(differences.count).counting("difference"))

@@ -12,9 +12,6 @@ struct Alteration {
     private var place: ProgressUpdate.StatementPlace
     /// The tables, by old and new names, whose rows no statement can write.
     private(set) var kept: Set<String> = []
-    private var check: (([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void)?
-    /// Rows that one statement has written, by entity.
-    private var written: [String: Int64] = [:]
     private let reported = Reported()
 
     private final class Reported { var last: UInt64 = 0 }
@@ -29,15 +26,15 @@ struct Alteration {
     init(_ context: StepContext) {
         self.context = context
         let statements = context.program.operations.filter { $0.phase == .rows }.reduce(0) { $0 + $1.statements.count }
-        place = .init(list: 0, index: 0, count: statements + 2)
+        place = .init(list: 0, index: 0, count: statements + 1)
     }
 
-    mutating func run(_ operation: StepOperation, _ checks: StoreChecks?) throws {
+    mutating func run(_ operation: StepOperation) throws {
         guard try !context.progress.entry(operation.unit).isDone else { return }
         context.isAltering = true
         tell(nil)
         try context.once(operation.unit, phase: .rows, subject: nil) {
-            try prepare(checks)
+            try prepare()
             try execute(operation.statements)
         }
         context.isAltering = false
@@ -45,30 +42,23 @@ struct Alteration {
         if context.commitsUnits { connection.keep([]) }
     }
 
-    /// Runs the checks of a step in the store, once all of its operations are done.
-    mutating func finish(_ counts: [EntityMappingCounts]) throws {
-        place.index = place.count - 1
-        // The checks do not need the memory of planning and statements.
-        options.memory.releaseUnused(before: try connection.contentBytes())
-        tell(nil, phase: .verify)
-        try check?(counts, written)
-    }
-
     // MARK: Before the statements
 
-    private mutating func prepare(_ checks: StoreChecks?) throws {
+    private mutating func prepare() throws {
         if !options.dropping.isEmpty { try context.planning.appObjects.drop(on: connection) }
         let repairs = context.source.entityColumnRepairs(options.sourceDamage)
         try connection.withoutTriggers { for repair in repairs { try connection.execute(repair) } }
         let dropped = try removeDamagedRows()
         // Repairs write to any table, before the statements.
-        if repairs.isEmpty, options.damaged != .drop { kept = context.program.moves.keptTables }
+        if repairs.isEmpty, options.damaged != .drop { kept = keptTables }
         connection.keep(kept)
         try noteRows(dropped)
-        check = try checks?(
-            AlteredStore(
-                step: step.resolved, tables: context.program.moves.touched, connection: connection,
-                damage: options.sourceDamage))
+    }
+
+    private var keptTables: Set<String> {
+        let moves = context.program.moves
+        return moves.keptTables.union(
+            Set(context.planning.appObjects.tables.map(\.name)).subtracting(moves.touchedBeside))
     }
 
     /// Drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
@@ -151,17 +141,14 @@ struct Alteration {
         // The memory of planning and of the first checks is not needed beside caches and sorters; what writes no rows
         // has a small cache.
         let bytes = try connection.contentBytes()
-        options.memory.releaseUnused(before: statements.contains { $0.countedEntity != nil } ? bytes : 0)
+        options.memory.releaseUnused(before: statements.contains(where: \.writesRows) ? bytes : 0)
         for statement in statements {
             place.index += 1
-            guard let entity = statement.countedEntity else {
+            guard statement.writesRows else {
                 try execute(statement)
                 continue
             }
-            try connection.withCache(options.memory.workingCaches) {
-                try execute(statement)
-                written[entity] = connection.changes
-            }
+            try connection.withCache(options.memory.workingCaches) { try execute(statement) }
             // The next index is sorted beside the memory that this statement's cache has left.
             options.memory.releaseUnused(before: bytes)
         }

@@ -28,9 +28,7 @@ struct StepOperations {
     }
 
     /// Runs what no earlier call has done, and reports the counts.
-    ///
-    /// The checks see a step in the store before its first statement and after its last one.
-    mutating func run(_ checks: StoreChecks?, report: inout StepReport) throws {
+    mutating func run(report: inout StepReport) throws {
         for phase in filling == nil ? [Phase.rows] : [.rows, .relationships, .indexes] {
             context.options.progress?(ProgressUpdate(phase: phase))
             switch phase {
@@ -41,7 +39,7 @@ struct StepOperations {
             // Unused memory of the rows phase counts beside the caches and sorters of links and indexes.
             if phase != .rows { releaseUnusedMemory() }
             let operations = context.program.operations.filter { $0.phase == phase }
-            for operation in operations where operation.altersTables { try alteration.run(operation, checks) }
+            for operation in operations where operation.altersTables { try alteration.run(operation) }
             if phase == .rows, filling != nil { try RowsPass.checkStatements(context) }
             for operation in operations where !operation.altersTables { try run(operation, report: &report) }
             if phase == .rows, filling != nil { try CountedTargets.check(context) }
@@ -49,9 +47,6 @@ struct StepOperations {
         if context.step.keptPart == nil { try filling?.appObjects.createTriggers() }
         report.kept = alteration.kept
     }
-
-    /// Ends the checks of a step in the store.
-    mutating func check(_ report: StepReport) throws { try alteration.finish(report.counts) }
 
     private func run(_ operation: StepOperation, report: inout StepReport) throws {
         switch operation.work {

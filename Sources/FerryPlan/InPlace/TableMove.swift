@@ -121,14 +121,9 @@ struct TableMove: Sendable, Equatable {
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
                 + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
-            values: values, .once, reason: reason, countedEntity: onlyEntity,
+            values: values, .once, reason: reason,
             tables: .fill(
                 destination.name, from: names[source.name] ?? source.name, rowsOf: rows.map(\.numbers.old)))
-    }
-
-    /// The entity of the table, if it is the only one and keeps its number.
-    private var onlyEntity: String? {
-        rows.count == 1 && rows[0].numbers.old == rows[0].numbers.new ? rows[0].destination : nil
     }
 
     private func selection(_ slot: ColumnSlot, _ values: inout Parameters) -> String? {
@@ -185,7 +180,7 @@ struct TableMove: Sendable, Equatable {
         let statement = ProgramStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, .once, reason: "new values in \(columns.sorted().joined(separator: ", "))",
-            countedEntity: onlyEntity, tables: .update(destination.name, columns: columns, rowsOf: touched))
+            tables: .update(destination.name, columns: columns, rowsOf: touched))
         return (statement, columns)
     }
 

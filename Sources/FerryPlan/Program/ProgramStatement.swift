@@ -23,10 +23,6 @@ package struct ProgramStatement: Sendable, Hashable {
     package let form: Form
     /// The reason for the statement; nil if that of its operation says enough.
     package let reason: String?
-    /// The entity of the new version all of whose rows, and no other row, the statement writes in place.
-    ///
-    /// The entity keeps its number and is alone in its table, so that its changed rows need no separate count.
-    package let countedEntity: String?
     /// Nil for every statement but an ALTER TABLE in place.
     package let alteration: Alteration?
     /// The tables that decide how long a statement in place takes.
@@ -34,21 +30,28 @@ package struct ProgramStatement: Sendable, Hashable {
 
     package var isInChunks: Bool { if case .chunks = form { true } else { false } }
 
+    /// Whether the statement writes rows of a table in place, so that a large cache helps it.
+    package var writesRows: Bool {
+        switch tables {
+        case .fill, .update: true
+        case .schema, .delete, .search, .drop, .dropIndex, .index: false
+        }
+    }
+
     init(
         _ sql: BoundSQL, _ form: Form, reason: String? = nil, alteration: Alteration? = nil,
-        countedEntity: String? = nil, tables: StatementTables = .schema
+        tables: StatementTables = .schema
     ) {
         (self.sql, self.form, self.reason) = (sql, form, reason)
-        (self.alteration, self.countedEntity, self.tables) = (alteration, countedEntity, tables)
+        (self.alteration, self.tables) = (alteration, tables)
     }
 
     init(
         _ text: String, values: Parameters = Parameters(), _ form: Form, reason: String? = nil,
-        alteration: Alteration? = nil, countedEntity: String? = nil, tables: StatementTables = .schema
+        alteration: Alteration? = nil, tables: StatementTables = .schema
     ) {
         self.init(
-            BoundSQL(text, values), form, reason: reason, alteration: alteration, countedEntity: countedEntity,
-            tables: tables)
+            BoundSQL(text, values), form, reason: reason, alteration: alteration, tables: tables)
     }
 
     /// Numbers the rows of a relationship that becomes ordered, in the order of the keys.

@@ -48,12 +48,24 @@ struct ConstraintsCheck: Check {
         of entity: String, _ table: EntityTable, _ tally: TableTally?, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
-        for (attribute, column) in TableTally.mandatory(of: entity, in: context)
-        where tally.map({ $0.empty(attribute, of: entity) > 0 }) ?? true {
+        for (attribute, column) in TableTally.mandatory(of: entity, in: context) {
+            if let empty = tally?.empty(attribute, of: entity) {
+                if empty == 0 { continue }
+            } else if wasMandatory(attribute, of: entity, in: context) {
+                continue
+            }
             try report(
                 "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL ORDER BY Z_PK",
-                entity: entity, place: { "\(table.name) Z_PK \($0) \(column)" },
+                entity: entity, property: attribute, place: { "\(table.name) Z_PK \($0) \(column)" },
                 excuse: try excuse(attribute: attribute, of: entity, in: context), in: context)
+        }
+    }
+
+    /// Whether an attribute of a table that was not read was mandatory before: then it has no other NULLs than the source's.
+    private func wasMandatory(_ attribute: String, of entity: String, in context: VerificationContext) -> Bool {
+        keepingMappings(of: entity, in: context).allSatisfy { mapping in
+            let name = mapping.attributes.first { $0.name == attribute }?.expression?.sourceKeys
+            return name.flatMap { context.sourceModel.attribute($0, of: mapping.source) }?.isOptional == false
         }
     }
 
@@ -84,7 +96,8 @@ struct ConstraintsCheck: Check {
                     """
                 }
             try report(
-                query + " ORDER BY 1", entity: entity, place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
+                query + " ORDER BY 1", entity: entity, property: relationship.name,
+                place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
                 excuse: try excuse(relationship: relationship.name, of: entity, origins, in: context), in: context)
         }
     }
@@ -144,13 +157,14 @@ struct ConstraintsCheck: Check {
     // MARK: Reporting
 
     private func report(
-        _ query: String, entity: String, place: (Int64) -> String, excuse: Statement?, in context: VerificationContext
+        _ query: String, entity: String, property: String? = nil, place: (Int64) -> String, excuse: Statement?,
+        in context: VerificationContext
     ) throws {
         let statement = try context.connection.prepare(query)
         while try statement.step() {
             let key = statement.integer(0)
             if let excuse, try excuse.finds(key) { continue }
-            context.report(ConstraintsCheck.self, entity: entity, example: place(key))
+            context.report(ConstraintsCheck.self, entity: entity, property: property, example: place(key))
             try context.advance(entity, done: 0, total: nil)
         }
     }

@@ -12,7 +12,7 @@ struct DerivedAttributesCheck: Check {
         for entity in context.destinationModel.sortedEntityNames {
             for attribute in context.destinationModel.entities[entity]?.attributes ?? []
             where context.destinationModel.isComputedByStore(attribute, of: entity)
-                && !isInherited(attribute, of: entity, in: context)
+                && !isInherited(attribute, of: entity, in: context) && !isKept(attribute, of: entity, in: context)
             {
                 try check(attribute, of: entity, in: context)
             }
@@ -20,7 +20,24 @@ struct DerivedAttributesCheck: Check {
         try checkTriggers(in: context)
     }
 
-    func checkTriggers(in context: VerificationContext) throws {
+    /// Whether the value and all of its operands are in tables that no statement could write.
+    private func isKept(_ attribute: Attribute, of entity: String, in context: VerificationContext) -> Bool {
+        let name =
+            switch attribute.derivation {
+            case .count(let relationship), .sum(let relationship, _): relationship
+            case .value(let path), .function(_, let path): path[0]
+            case .now, nil: ""
+            }
+        let relationship = context.destinationModel.relationship(name, of: entity)
+        let tables = [
+            context.destination.table(of: entity)?.name,
+            relationship.flatMap { context.destination.table(of: $0.destinationEntity)?.name },
+            relationship.flatMap { context.destination.storage(of: $0.name, in: entity)?.table },
+        ]
+        return tables.compactMap { $0 }.allSatisfy { KeptTables.hold($0, in: context) }
+    }
+
+    private func checkTriggers(in context: VerificationContext) throws {
         let expected = Set(context.destination.allTriggers.map(\.name))
         let found = try context.connection.rows(
             "SELECT name FROM destination.sqlite_master WHERE type = 'trigger' AND name LIKE 'Z\\_DA\\_%' ESCAPE '\\'")

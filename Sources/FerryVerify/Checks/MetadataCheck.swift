@@ -103,7 +103,7 @@ struct MetadataCheck: Check {
     /// small store.
     private func isOfVersion(in context: VerificationContext) throws -> Bool {
         let verification = context.verification
-        if verification.mayHaveOtherNames || verification.isAlone || context.isBeforeCommit {
+        if verification.mayHaveOtherNames || verification.isAlone || context.isInTransaction {
             let cached = try ModelCache.version(in: context.connection, schema: "destination")
             return cached?.hashes == context.step.destination.hashes
         }

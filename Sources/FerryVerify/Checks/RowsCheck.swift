@@ -170,6 +170,7 @@ struct RecountedMappings {
         for recounted in byMapping {
             // A policy's counts depend on its code.
             guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }),
+                reported.isEstimated != true,
                 context.step.entityMapping(named: recounted.name)?.policy == nil
             else { continue }
             let wrong = [

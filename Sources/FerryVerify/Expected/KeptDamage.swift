@@ -123,6 +123,17 @@ final class KeptUnknownRows {
         return before
     }
 
+    /// The number of source rows of no entity; none for a copy.
+    func count(in root: String) throws -> Int64 {
+        guard context.verification.isInPlace else { return 0 }
+        return try sources(of: root).reduce(0) { sum, source in
+            let isUnknown = "ifnull(Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)"
+            let table = try context.sourceTable(of: source).name
+            return try sum
+                + (context.connection.integer("SELECT count(*) FROM source.\(table) WHERE \(isUnknown)") ?? 0)
+        }
+    }
+
     private func sources(of root: String) -> [String] {
         context.sourceRoots(into: root).inOrder(by: codeUnitOrder)
     }

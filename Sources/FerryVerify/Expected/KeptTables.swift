@@ -21,28 +21,29 @@ struct KeptTables {
         }
     }
 
-    static func mayExist(in context: VerificationContext) -> Bool {
-        !context.verification.kept.isEmpty && context.verification.mode == .full
-    }
+    static func mayExist(in context: VerificationContext) -> Bool { !context.verification.kept.isEmpty }
 
     /// The part whose outcome a kept table gets.
-    static func name(of table: String) -> String { "kept:\(table)" }
+    private static func name(of table: String) -> String { "kept:\(table)" }
 
     /// Whether a table is kept, so that its rows need not be compared.
     static func hold(_ table: String, in context: VerificationContext) -> Bool {
         context.progress.state.outcomes[name(of: table)] != nil
     }
 
-    /// Records the kept tables, with their numbers of rows, which the smallest index tells.
+    /// Records the kept tables; none of them is read, so that a renaming takes no longer in a large store.
     func find() throws {
         let kept = context.verification.kept
         for table in try context.destinationTables.filter({ try kept.contains($0.name) && isSame($0) }) {
-            context.progress.state.outcomes[Self.name(of: table.name)] = PartOutcome(
-                counted: try context.connection.integer("SELECT count(*) FROM destination.\(table.name)"))
+            record(table.name)
         }
         for links in try carried.filter({ try kept.contains($0.destination.table) && isSameJoin($0) }) {
-            context.progress.state.outcomes[Self.name(of: links.destination.table)] = PartOutcome(isShown: true)
+            record(links.destination.table)
         }
+    }
+
+    private func record(_ table: String) {
+        context.progress.state.outcomes[Self.name(of: table)] = PartOutcome(isShown: true)
     }
 
     // MARK: Rules
@@ -96,7 +97,8 @@ struct KeptTables {
             if context.destinationModel.isComputedByStore(attribute, of: mapping.destination)
                 || context.destinationModel.isCarriedAsFound(attribute, of: mapping.destination)
             {
-                return false
+                guard isSameDerivation(attribute, mapping, column, places) else { return false }
+                continue
             }
             let rule = mapping.attributes.first { $0.name == attribute.name }
             guard let expression = rule?.expression else {
@@ -105,7 +107,7 @@ struct KeptTables {
                 continue
             }
             guard let old = SourceAttribute(expression, mapping, context.sourceModel), old.isOwn,
-                old.attribute.type == attribute.type,
+                Self.keepsCells(of: old.attribute.type, as: attribute.type),
                 old.attribute.allowsExternalStorage == attribute.allowsExternalStorage,
                 let before = context.source.column(of: old.attribute.name, in: mapping.source)?.name,
                 places.isSame(before, as: column)
@@ -116,6 +118,24 @@ struct KeptTables {
         return left.allSatisfy { column in
             places.isNew(column) || places.source(of: column).map { !own.contains($0) } ?? false
         }
+    }
+
+    /// Whether every value of a type is stored alike for another type.
+    private static func keepsCells(of old: AttributeType, as new: AttributeType) -> Bool {
+        let integers: [AttributeType] = [.integer16, .integer32, .integer64]
+        guard let before = integers.firstIndex(of: old), let after = integers.firstIndex(of: new) else {
+            return old == new
+        }
+        return before <= after
+    }
+
+    /// Whether a derived attribute is computed as in the source, and its column is that of the source in its place.
+    private func isSameDerivation(
+        _ attribute: Attribute, _ mapping: ResolvedEntityMapping, _ column: String, _ places: RecordPlaces
+    ) -> Bool {
+        let old = context.sourceModel.attribute(attribute.name, of: mapping.source)
+        let before = context.source.column(of: attribute.name, in: mapping.source)?.name
+        return old?.derivation == attribute.derivation && before.map { places.isSame($0, as: column) } == true
     }
 
     /// The columns of a table's foreign keys, if all are those of the source in their places; else nil.

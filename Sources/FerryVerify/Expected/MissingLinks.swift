@@ -148,7 +148,7 @@ struct MissingLinks {
 extension VerificationContext {
     /// The table with the heirs of a mapping's objects, which full verification can fill; nil if it did not.
     fileprivate func associationTable(of mapping: ResolvedEntityMapping) throws -> String? {
-        guard verification.mode == .full, !isBeforeCommit else { return nil }
+        guard verification.mode == .full else { return nil }
         let root = destinationModel.root(of: mapping.destination)
         if try NewRows(root, in: self)?.rows() != nil {
             try NewRows.associate(mapping, in: self)

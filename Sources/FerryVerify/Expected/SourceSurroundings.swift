@@ -1,7 +1,7 @@
 internal import FerrySQLite
 internal import FerryStore
 
-/// A source without its rows: schema, entity numbers and metadata, kept while a step in place alters the store.
+/// A source without its rows: schema, entity numbers and metadata, read once for all walkers.
 struct SourceSurroundings: Sendable {
     /// A whole row of `Z_PRIMARYKEY`.
     typealias Number = [Value]
@@ -17,8 +17,6 @@ struct SourceSurroundings: Sendable {
     let hasModel: Bool
     /// The row counts of Core Data's own tables with at most one row.
     let rows: [String: Int64]
-    /// The highest key in each entity table, read before the step in place.
-    private(set) var highestKeys: [String: Int64] = [:]
 
     init(on connection: Connection, schema: String) throws {
         let objects = try connection.rows("SELECT type, name, sql FROM \(schema).sqlite_master")
@@ -31,13 +29,6 @@ struct SourceSurroundings: Sendable {
         hasModelTable = try ModelCache.hasTable(connection, schema: schema)
         hasModel = try ModelCache.hasModel(connection, schema: schema)
         rows = try Self.rows(on: connection, schema: schema)
-    }
-
-    init(before layout: StoreLayout, on connection: Connection) throws {
-        try self.init(on: connection, schema: "main")
-        for table in layout.tablesInOrder {
-            highestKeys[table.name] = try connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
-        }
     }
 
     static func numbers(on connection: Connection, schema: String) throws -> Set<Number> {

@@ -16,9 +16,6 @@ struct StoredKeys: Sendable {
     let value: String
     /// Queries without their columns: keys that are wrong, and companion columns of NULL keys.
     let faults: [String]
-    /// A query without its columns: keys whose object has another entity than the relationship, or the entity column,
-    /// declares; nil if neither can be wrong.
-    let wrongEntityQuery: String?
     /// The column names before and after the key in a difference.
     private let placeOfNumber: (before: String, after: String)
     /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
@@ -72,10 +69,6 @@ struct StoredKeys: Sendable {
                     faults: faults(
                         of: table, column, [entityColumn, orderColumn], back, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
-                    wrongEntityQuery: entityColumn.map {
-                        "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
-                            + "WHERE o.\($0) IS NOT t.Z_ENT"
-                    },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
                     haveInverse: back != nil)
             ]
@@ -88,7 +81,7 @@ struct StoredKeys: Sendable {
             return [
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: false,
-                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], wrongEntityQuery: nil,
+                    holder: "o.Z_PK", value: "o.\(column)", faults: [query],
                     placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers)
             ]
         case .join(let table, let first, let second, let order, _):
@@ -105,10 +98,7 @@ struct StoredKeys: Sendable {
                 return StoredKeys(
                     relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: order == nil,
                     holder: "j.\(first)", value: "j.\(second)", faults: [query],
-                    wrongEntityQuery: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
-                        + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
-                    placeOfNumber: (first, ""),
-                    other: other, otherNumbers: otherNumbers)
+                    placeOfNumber: (first, ""), other: other, otherNumbers: otherNumbers)
             }
         case .inverseForeignKey: return []
         }

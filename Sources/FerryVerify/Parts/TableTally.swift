@@ -17,7 +17,7 @@ struct TableTally: Sendable {
 
     private var counts: [Item: Int64] = [:]
     private(set) var rows: Int64 = 0
-    /// Whether no statement could write the table: its rows are those of the source, and only their number is known.
+    /// Whether no statement could write the table: its rows are those of the source, and were not read.
     private var isKept = false
 
     /// Limits a query's columns, far below SQLite's 2,000.
@@ -65,7 +65,6 @@ struct TableTally: Sendable {
     init(of table: EntityTable, in context: VerificationContext) throws {
         if KeptTables.hold(table.name, in: context) {
             isKept = true
-            rows = context.progress.state.outcomes[KeptTables.name(of: table.name)]?.counted ?? 0
             return
         }
         let items = try Self.items(of: table, in: context).map(\.item)
@@ -163,8 +162,10 @@ struct TableTally: Sendable {
 
     var hasOnlyKnownEntities: Bool { isKept || rows == rowsByEntity.values.reduce(0, +) }
 
-    /// The rows of an entity with NULL in a mandatory attribute.
-    func empty(_ attribute: String, of entity: String) -> Int64 { counts[.empty(PropertyKey(entity, attribute))] ?? 0 }
+    /// The rows of an entity with NULL in a mandatory attribute; nil if the table was not read.
+    func empty(_ attribute: String, of entity: String) -> Int64? {
+        isKept ? nil : counts[.empty(PropertyKey(entity, attribute))] ?? 0
+    }
 
     /// Whether only rows of its entities have a foreign key, with companion columns exactly where it is not NULL.
     func hasSoundCompanions(_ key: PropertyKey) -> Bool { isKept || counts[.companions(key)] == 0 }

@@ -48,7 +48,7 @@ struct MarkupTests {
         "links": [{"from": NAME, "to": NAME, "isInferred": false, "reason": NAME}]}
         """
     private static let verification = """
-        {"mode": "full", "isBeforeCommit": false, "checked": 3, "notRecomputed": 0, "differences": [\(difference)]}
+        {"mode": "full", "checked": 3, "notRecomputed": 0, "differences": [\(difference)]}
         """
     private static let migration = """
         {"outcome": "migrated", "store": "file:///Store.sqlite", "from": NAME, "to": NAME, "chain": [NAME, NAME],

@@ -70,7 +70,7 @@ struct MappedInPlaceTests {
         try app.execute("PRAGMA journal_mode = \(journal)")
         let report = try migrate()
         #expect(report.mode == .inPlace && report.outcome == .migrated)
-        #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
+        #expect(report.verification.mode == .full)
         #expect(report.verification.checked == 600 && report.verification.differences.isEmpty)
         #expect(try rows(store) == expected)
         let connection = try Connection(path: store, mode: .readWrite)

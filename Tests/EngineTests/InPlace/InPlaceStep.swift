@@ -90,22 +90,40 @@ struct InPlaceStep {
 }
 
 extension StepRun {
-    /// Runs a step in a store with the checks of a migration; `damaging` changes the result before the checks.
+    /// Runs a step in a store, with the quick checks of a migration before COMMIT; `damaging` changes the result before
+    /// the checks.
     @discardableResult
     static func inStore(
         _ step: StepPlan, on connection: Connection, options: EngineOptions, told: [ToldLoss]? = nil,
-        damaging: @escaping (Connection) throws -> Void = { _ in }
+        damaging: ((Connection) throws -> Void)? = nil
     ) throws -> StepReport {
-        let checks: StoreChecks = { store in
-            let verification = try VerificationInPlace(
-                of: store.step, writing: store.tables, on: store.connection, damage: store.damage,
-                told: told ?? ToldLoss.of(store.step, reported: nil))
-            return { counts, counted in
-                try damaging(store.connection)
-                try verification.check(counts, counted: counted)
+        let folder = try TemporaryFolder()
+        try connection.execute("PRAGMA journal_mode = WAL")
+        try Verification.attach(workFolder: folder.path, to: connection)
+        let report: StepReport
+        do {
+            report = try StepRun(step, in: .store(connection), options: options).run { report in
+                if let damaging {
+                    connection.keep([])
+                    try damaging(connection)
+                }
+                var verification = Verification(
+                    mode: .quick, of: .altered, step: step.resolved, sourcePath: connection.path, isSourcePrivate: true,
+                    destinationPath: connection.path, workFolder: folder.path, counts: report.counts, now: options.now)
+                verification.told = told ?? ToldLoss.of(step.resolved, reported: nil)
+                if damaging == nil { verification.kept = report.kept }
+                let differences = try verification.run(before: connection).differences
+                guard differences.isEmpty else {
+                    throw FerryError(
+                        .verificationFailed, "Differences" + differences.map { ": " + $0.title }.joined())
+                }
             }
+        } catch {
+            try connection.execute("DETACH source; DETACH lookups")
+            throw error
         }
-        return try StepRun(step, in: .store(connection, checks), options: options).run()
+        try connection.execute("DETACH source; DETACH lookups")
+        return report
     }
 }
 
