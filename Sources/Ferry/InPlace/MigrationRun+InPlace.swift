@@ -14,7 +14,8 @@ extension MigrationRun {
 
     /// Whether all values are compared with those of the old store before COMMIT.
     func verifiesBeforeCommit(_ planned: Planned) -> Bool {
-        configuration.verify == .full && planned.writesRows && planned.inPlace?.found?.moves.touched.isEmpty != true
+        configuration.verification == .full && planned.writesRows
+            && planned.inPlace?.found?.moves.touched.isEmpty != true
     }
 
     /// The session of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.

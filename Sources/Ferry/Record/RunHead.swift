@@ -67,6 +67,6 @@ package struct RunHead: Codable, Sendable {
         guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
         throw FerryError(
             .sourceChanged, "\(store) has changed since the run began: \(what).",
-            remedy: "Start over with \(on: .restarts), or repeat the rollback.")
+            remedy: "Start over with \(on: .restart), or repeat the rollback.")
     }
 }

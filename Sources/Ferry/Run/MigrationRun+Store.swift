@@ -140,7 +140,7 @@ extension MigrationRun {
     }
 
     private func add(_ step: StepPlan, _ report: StepReport, to session: MigrationSession) {
-        var summary = VerificationSummary(mode: configuration.verify)
+        var summary = VerificationSummary(mode: configuration.verification)
         summary.isBeforeCommit = true
         summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
         session.migration.steps = []

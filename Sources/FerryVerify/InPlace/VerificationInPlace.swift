@@ -92,7 +92,7 @@ package final class VerificationInPlace {
             "The result would not match version \(step.destination.name): "
                 + "\(first.title)\(place). The store is unchanged.",
             remedy: """
-                Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restarts), and report this.
+                Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restart), and report this.
                 """,
             place: .init(entity: first.entity))
     }
