@@ -1,7 +1,7 @@
 /// The next step after an error: text in which settings and calls are values.
 ///
 /// ``description`` is the text for callers of the library. A program with its own options uses ``worded(_:_:)``. A
-/// remedy is a string literal: `"Start over with \(on: .restarts)."`.
+/// remedy is a string literal: `"Start over with \(on: .restart)."`.
 public struct Remedy: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         case text(String)
@@ -238,7 +238,7 @@ extension Setting.Name {
     public static let infersMappings = Self("infersMappings")
     public static let ignoresMappingsBeside = Self("ignoresMappingsBeside")
     public static let losses = Self("losses")
-    public static let allowedLosses = Self("allowedLosses")
+    public static let lossExceptions = Self("losses.exceptions")
     public static let allowsDowngrade = Self("allowsDowngrade")
     public static let allowsQuadratic = Self("allowsQuadratic")
     public static let breaksSync = Self("breaksSync")
@@ -246,15 +246,15 @@ extension Setting.Name {
     public static let joinTables = Self("joinTables")
     public static let output = Self("output")
     public static let executor = Self("executor")
-    public static let memoryLimit = Self("memoryLimit")
-    public static let snapshotFolder = Self("snapshotFolder")
-    public static let snapshotLevel = Self("snapshotLevel")
-    public static let clonesSnapshot = Self("clonesSnapshot")
+    public static let memoryLimit = Self("limits.memory")
+    public static let snapshotFolder = Self("snapshots.folder")
+    public static let snapshotLevel = Self("snapshots.level")
+    public static let snapshotForm = Self("snapshots.form")
     public static let damaged = Self("damaged")
-    public static let dropUnknown = Self("dropUnknown")
-    public static let adopts = Self("adopts")
-    public static let restarts = Self("restarts")
-    public static let repairs = Self("repairs")
+    public static let removals = Self("repairs.removals")
+    public static let adoption = Self("repairs.adoption")
+    public static let restart = Self("restart")
+    public static let missingParts = Self("repairs.missingParts")
     public static let holdsSwap = Self("holdsSwap")
 
     /// The number of an entity's rows in a generated store.
@@ -262,8 +262,8 @@ extension Setting.Name {
 
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
-        models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
+        models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, lossExceptions,
         allowsDowngrade, allowsQuadratic, breaksSync, like, joinTables, output, executor, memoryLimit, snapshotFolder,
-        snapshotLevel, clonesSnapshot, damaged, dropUnknown, adopts, restarts, repairs, holdsSwap, rowsOf,
+        snapshotLevel, snapshotForm, damaged, removals, adoption, restart, missingParts, holdsSwap, rowsOf,
     ]
 }

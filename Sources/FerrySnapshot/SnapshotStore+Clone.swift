@@ -60,7 +60,7 @@ extension SnapshotStore {
             .unsupported,
             "\(store) cannot be cloned into \(folder): that takes one volume with copy-on-write files, such as APFS, "
                 + "Btrfs or XFS.",
-            remedy: "Take a compressed snapshot with \(setting: .clonesSnapshot, .flag(false)).")
+            remedy: "Take a compressed snapshot: leave out \(setting: .snapshotForm).")
     }
 
     /// Removes what killed calls have left.

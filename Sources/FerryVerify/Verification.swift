@@ -168,7 +168,7 @@ package struct Verification: Sendable {
                 .verificationFailed,
                 "SQLite cannot read \(destinationPath) or \(sourcePath): a page is damaged (\(error.message)).",
                 remedy:
-                    "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restarts).",
+                    "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restart).",
                 cause: error)
         } catch let error as DatabaseError {
             throw FerryError(

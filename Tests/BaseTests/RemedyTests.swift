@@ -26,11 +26,11 @@ struct RemedyTests {
     func namesSettings() {
         let remedy: Remedy = """
             \(setting: .target, each: [.text("A"), .text("B")], separator: " or ") \(setting: .memoryLimit, .mebibytes(40)) \
-            \(setting: .like, .some("STORE")) \(setting: .allowedLosses, .element("Book")) \(setting: .snapshotLevel, .number(3)) \(setting: .infersMappings, .flag(false))
+            \(setting: .like, .some("STORE")) \(setting: .lossExceptions, .element("Book")) \(setting: .snapshotLevel, .number(3)) \(setting: .infersMappings, .flag(false))
             """
         #expect(
             remedy.description
-                == "`target = \"A\"` or `target = \"B\"` `memoryLimit = 40 << 20` `like` `allowedLosses = [\"Book\"]` `snapshotLevel = 3` "
+                == "`target = \"A\"` or `target = \"B\"` `limits.memory = 40 << 20` `like` `losses.exceptions = [\"Book\"]` `snapshots.level = 3` "
                 + "`infersMappings = false`")
     }
 
@@ -47,7 +47,7 @@ struct RemedyTests {
     func isWrittenDown() throws {
         let remedy: Remedy = """
             Close \(3) apps and \(action: .again), or set \(setting: .damaged, .choice("drop")) and \(setting: .models), \
-            \(setting: .target, .text("A")) or \(on: .restarts).
+            \(setting: .target, .text("A")) or \(on: .restart).
             """
         let read = try JSONDecoder().decode(Remedy.self, from: JSONEncoder().encode(remedy))
         #expect(read == remedy && read.actions == [.again] && read.settings.count == 4)

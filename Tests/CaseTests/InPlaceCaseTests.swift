@@ -24,7 +24,7 @@ struct InPlaceCaseTests {
             $0.target = "Model 2"
             $0.output = output.map { URL(fileURLWithPath: $0) }
             $0.executor = executor
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
             $0.now = { Date(timeIntervalSinceReferenceDate: Case.now) }
         }
     }

@@ -170,11 +170,16 @@ struct ConfigTests {
         #expect(plan.exitCode == 0 && plan.output.contains("mapping model 1"), "\(plan.output)\(plan.diagnostics)")
     }
 
-    @Test("Each key of the schema is read")
+    @Test("Each key of the schema is read, and each key of an option is in the schema")
     func knowsItsSchema() throws {
         let path = Fixtures.packageRoot + "/docs/schemas/config.schema.json"
         let schema = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
         let properties = try #require((schema as? [String: Any])?["properties"] as? [String: Any])
+        let keys = properties.flatMap { name, rule in
+            (((rule as? [String: Any])?["properties"] as? [String: Any])?.keys.map { "\(name).\($0)" } ?? []) + [name]
+        }
+        let options = Set(Syntax.table.flatMap(\.options).compactMap(\.key))
+        #expect(options.subtracting(keys).isEmpty && !options.isEmpty)
         // No key accepts this value: the message shows that the key is known, and which values it accepts.
         for (name, rule) in properties where name != "ferry" {
             let members = (rule as? [String: Any])?["properties"] as? [String: Any]

@@ -25,21 +25,29 @@ struct RemedyWordsTests {
 
     @Test("Every setting is a property of a configuration, or a parameter of a migrator, a verifier or a generator")
     func namesProperties() {
-        let properties = Set(Mirror(reflecting: Configuration()).children.compactMap(\.label))
+        let properties = names(in: Configuration())
         let others: Set<String> = ["models", "mappings", "source", "rowsOf"]
         for name in Setting.Name.all { #expect(properties.union(others).contains(name.name)) }
         #expect(Set(Setting.Name.all).count == Setting.Name.all.count)
+    }
+
+    /// The names of a value's properties, and of those of its groups after a point.
+    private func names(in value: Any) -> Set<String> {
+        Set(
+            Mirror(reflecting: value).children.flatMap { child in
+                let name = child.label ?? ""
+                return [name] + names(in: child.value).map { "\(name).\($0)" }
+            })
     }
 
     @Test("Every setting that the sources declare is in the list of all settings")
     func listsSettings() throws {
         let source = try String(
             contentsOfFile: Fixtures.packageRoot + "/Sources/FerryBase/Remedy.swift", encoding: .utf8)
-        let declared = source.matches(of: /static let ([a-zA-Z]+) = Self\("([a-zA-Z]+)"\)/)
+        let declared = source.matches(of: /static let ([a-zA-Z]+) = Self\("([a-zA-Z.]+)"\)/)
         #expect(declared.count == Setting.Name.all.count && !declared.isEmpty)
         for one in declared {
-            #expect(one.1 == one.2)
-            #expect(Setting.Name.all.contains { $0.name == one.1 }, "\(one.1)")
+            #expect(Setting.Name.all.contains { $0.name == one.2 }, "\(one.1)")
         }
     }
 
@@ -55,10 +63,10 @@ struct RemedyWordsTests {
     @Test("A setting is written as typed on the command line")
     func wordsValues() {
         let words: [(Setting, String)] = [
-            (Setting(.restarts, .flag(true)), "--restart"),
+            (Setting(.restart, .flag(true)), "--restart"),
             (Setting(.damaged, .choice("drop")), "--damaged drop"), (Setting(.models), "--models"),
             (Setting(.target, .text("My App 2")), "--to 'My App 2'"),
-            (Setting(.allowedLosses, .element("Book")), "--lose Book"),
+            (Setting(.lossExceptions, .element("Book")), "--lose Book"),
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
             (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),
@@ -71,11 +79,11 @@ struct RemedyWordsTests {
     func wordsErrors() {
         let error = FerryError(
             .runDiffers, "It differs.",
-            remedy: "\(action: .again) with \(on: .restarts), or \(action: .again).")
+            remedy: "\(action: .again) with \(on: .restart), or \(action: .again).")
         #expect(
             error.lines.joined(separator: "\n")
                 == "ferry: It differs.\n       Run the same command again with --restart, or run the same command again."
         )
-        #expect("\(error)" == "It differs. Run it again with `restarts = true`, or run it again.")
+        #expect("\(error)" == "It differs. Run it again with `restart = true`, or run it again.")
     }
 }

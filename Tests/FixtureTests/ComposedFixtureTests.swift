@@ -72,7 +72,7 @@ struct ComposedFixtureTests {
             var configuration = Configuration.allowingLosses {
                 $0.target = chain.target
                 $0.output = URL(fileURLWithPath: output)
-                $0.composes = composes
+                $0.composition = composes
                 $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
             }
             // Passes every version in turn, unless mapping models determine the chain.

@@ -50,10 +50,10 @@ struct ExecutorTests {
                 let report = try migrator.migrate(
                     Configuration.allowingLosses {
                         $0.target = chain.target
-                        $0.chunkSize = chunkSize
+                        $0.chunks.size = chunkSize
                         $0.executor = executor
-                        $0.verify = .quick
-                        $0.takesSnapshot = false
+                        $0.verification = .quick
+                        $0.snapshots.form = .none
                         $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
                     })
                 #expect(Set(report.entityMappings.map(\.executor.rawValue)) == [executor.rawValue])

@@ -45,7 +45,7 @@ struct Family {
         let report = try migrator.migrate(
             Configuration.allowingLosses {
                 $0.target = target
-                $0.chunkSize = chunkSize
+                $0.chunks.size = chunkSize
             })
         let connection = try open(store)
         let catalog = try ModelCatalog(paths: models.map { folder.file($0) })

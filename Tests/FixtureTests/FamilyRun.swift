@@ -97,7 +97,7 @@ final class FamilyRun {
         try Fixtures.copyStore(from: store.path, to: work)
         var configuration = Configuration.allowingLosses {
             $0.target = catalog.displayName(of: target)
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
         // Core Data's own store of the version decides the names that no rule gives.
         if let reference = references.first(where: { $0.metadata.hashes == target.hashes }) {

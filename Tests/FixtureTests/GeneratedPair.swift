@@ -42,7 +42,7 @@ struct GeneratedPair {
         guard source.hashes != target.hashes else { return .same }
         var configuration = Configuration.allowingLosses {
             $0.target = "2"
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
         configuration.joinTables = StoreLayout.saidJoins(of: target.model)
         let plan = Planner(catalog: catalog, mappingModels: []).plan(

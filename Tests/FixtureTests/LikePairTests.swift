@@ -108,8 +108,8 @@ struct LikePairTests {
             var configuration = try Configuration.allowingLosses {
                 $0.target = catalog.displayName(of: try version(of: new))
                 $0.executor = executor
-                $0.verify = .quick
-                $0.takesSnapshot = false
+                $0.verification = .quick
+                $0.snapshots.form = .none
             }
             configuration.ignoresMappingsBeside = true
             change(&configuration)

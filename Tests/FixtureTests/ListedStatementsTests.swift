@@ -26,9 +26,9 @@ struct ListedStatementsTests {
                 mappings: family.mappings.map { files.url($0) })
             var configuration = Configuration.allowingLosses {
                 $0.target = catalog.displayName(of: target)
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             }
-            configuration.verify = .none
+            configuration.verification = .none
             configuration.executor = executor
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
             let plan = try migrator.plan(configuration)

@@ -30,7 +30,7 @@ struct PlanPromiseTests {
                 let store = try Fixtures.copyStore(from: subject.store.path, to: folder.file("work.sqlite"))
                 var configuration = Configuration.allowingLosses {
                     $0.target = target
-                    $0.takesSnapshot = false
+                    $0.snapshots.form = .none
                 }
                 configuration.losses = losses
                 configuration.holdsSwap = true

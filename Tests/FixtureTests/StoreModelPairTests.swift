@@ -46,8 +46,8 @@ struct StoreModelPairTests {
                 store: URL(fileURLWithPath: work), models: [.store(URL(fileURLWithPath: paths[new]))])
             let configuration = Configuration.allowingLosses {
                 $0.executor = executor
-                $0.verify = .full
-                $0.takesSnapshot = false
+                $0.verification = .full
+                $0.snapshots.form = .none
             }
             let report: MigrationReport
             do {

@@ -15,7 +15,7 @@ struct SwiftDataGuideTests {
         let store = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).store")
         try FileManager.default.copyItem(at: stores.appending(path: name), to: store)
         let newest = stores.appending(path: "V2Seed.store")
-        var configuration = Configuration { $0.takesSnapshot = false }
+        var configuration = Configuration { $0.snapshots.form = .none }
         configuration.losses = .refuse
         let report = try Migrator(store: store, models: [.store(newest)]).migrate(configuration)
         #expect(report.to == "2.0.0" && report.warnings.isEmpty)

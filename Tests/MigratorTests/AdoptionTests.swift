@@ -50,7 +50,7 @@ struct AdoptionTests {
         var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
             $0.losses = losses
-            $0.adopts = true
+            $0.repairs.adoption = true
         }
         if place == "copied by rows" { configuration.executor = .row }
         if place == "copied to an output" { configuration.output = URL(fileURLWithPath: folder.file("New.sqlite")) }
@@ -113,7 +113,7 @@ struct AdoptionTests {
                     $0.losses = .refuse
                 })
         }
-        #expect(error?.code == .lossRefused && error?.remedy.description.contains("adopts = true") == true)
+        #expect(error?.code == .lossRefused && error?.remedy.description.contains("repairs.adoption = true") == true)
         let losses = try migrator().plan(.allowingLosses { $0.target = "App 2" }).losses
         let names = Set(losses.map(\.name))
         #expect(names.isSuperset(of: ["Record.metrics", "Record.count", "Record.group"]), "\(names)")

@@ -106,7 +106,7 @@ struct AfterSwapTests {
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(configuration) }
         #expect(error?.code == .outputExists && error?.message.contains("changed by another program") == true)
         try files.rename(output, to: output + ".aside")
-        configuration.restarts = true
+        configuration.restart = true
         #expect(try small.migrator().migrate(configuration).outcome == .migrated)
         #expect(try Connection(path: output, mode: .readOnly).integer("SELECT count(*) FROM ZBOOK") == 12)
     }

@@ -31,7 +31,7 @@ struct AppObjectsOfChangedTablesTests {
         Configuration.allowingLosses {
             $0.target = "App 2"
             $0.executor = executor
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
     }
 

@@ -9,9 +9,9 @@ struct AsyncMigrationTests {
     private let small: SmallMigration
     private let migrator: Migrator
     private let byRows = Configuration.allowingLosses {
-        $0.chunkSize = .rows(5)
+        $0.chunks.size = .rows(5)
         $0.executor = .set
-        $0.takesSnapshot = false
+        $0.snapshots.form = .none
     }
 
     init() throws {
@@ -99,7 +99,7 @@ struct AsyncMigrationTests {
         #expect(rehearsal.migration?.outcome == .migrated)
         #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)
         var configuration = byRows
-        configuration.takesSnapshot = true
+        configuration.snapshots.form = .archive
         _ = try await migrator.migrate(configuration)
         let verifier = try Verifier(
             store: URL(fileURLWithPath: small.store),
@@ -112,7 +112,7 @@ struct AsyncMigrationTests {
     @Test("A cancelled task stops each of these calls")
     func cancelsOtherCalls() async throws {
         let files = StoreFiles(URL(fileURLWithPath: small.store))
-        _ = try await migrator.migrate(.allowingLosses { $0.chunkSize = .rows(5) })
+        _ = try await migrator.migrate(.allowingLosses { $0.chunks.size = .rows(5) })
         let migrated = try StoreBytes(small.store)
         let verifier = try Verifier(
             store: URL(fileURLWithPath: small.store),
@@ -155,8 +155,8 @@ struct AsyncMigrationTests {
         let (store, other) = (try DamagedStore(.copy, damage: [damaged]), try DamagedStore(.copy, damage: [damaged]))
         var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
-            $0.chunkSize = .rows(1)
-            $0.takesSnapshot = false
+            $0.chunks.size = .rows(1)
+            $0.snapshots.form = .none
         }
         configuration.output = nil
         _ = try store.migrator().migrate(configuration, stop: StopRequest()) { event in
@@ -238,7 +238,7 @@ struct AsyncMigrationTests {
     @Test("Each progress event after preflight has a fraction of the whole, which ends at 1")
     func fractions() async throws {
         let (updates, progress) = (Locked<[ProgressUpdate]>([]), Progress(totalUnitCount: 1))
-        _ = try await migrator.migrate(.allowingLosses { $0.chunkSize = .rows(20) }, progress: progress) { event in
+        _ = try await migrator.migrate(.allowingLosses { $0.chunks.size = .rows(20) }, progress: progress) { event in
             if case .progress(let update) = event { updates.withLock { $0.append(update) } }
         }
         #expect(progress.fractionCompleted == 1)

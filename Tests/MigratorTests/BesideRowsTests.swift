@@ -54,7 +54,7 @@ struct BesideRowsTests {
         for name in Self.names {
             #expect(
                 plan.refusals.contains {
-                    $0.message.contains(name) && $0.remedy.description.contains("dropUnknown = [\"\(name)\"]")
+                    $0.message.contains(name) && $0.remedy.description.contains("repairs.removals = [\"\(name)\"]")
                 })
         }
         #expect(throws: FerryError.self) { try store.migrate(dropping: ["titles"]) }
@@ -107,7 +107,7 @@ struct BesideRowsTests {
             let error = #expect(throws: FerryError.self) { try store.migrate() }
             #expect(
                 error?.code == .unknownObject
-                    && error?.remedy.description.contains("dropUnknown = [\"search\"]") == true
+                    && error?.remedy.description.contains("repairs.removals = [\"search\"]") == true
             )
         }
         let other = try DamagedStore(way, damage: damage)

@@ -73,7 +73,7 @@ extension Configuration {
             $0.target = "App 2"
             $0.output = output
             $0.executor = executor
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
             $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
         }
     }

@@ -35,7 +35,7 @@ struct ComposedPreflightTests {
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
         var configuration = Configuration.allowingLosses {
             $0.target = "Model 3"
-            $0.composes = composes
+            $0.composition = composes
         }
         // A direct step would not check the requirements of the version in between.
         configuration.chain = .versions(["Model 1", "Model 2", "Model 3"])

@@ -16,7 +16,7 @@ struct DamageLossTests {
             $0.target = "App 2"
             $0.output = stage.way == .inPlaceOutput ? URL(fileURLWithPath: stage.result) : nil
             $0.executor = stage.way.executor
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
             $0.damaged = .drop
         }
     }

@@ -239,7 +239,7 @@ struct DamageTests {
                 Configuration.allowingLosses {
                     $0.target = "App 2"
                     $0.executor = .set
-                    $0.takesSnapshot = false
+                    $0.snapshots.form = .none
                     $0.damaged = .drop
                 }, stop: stop
             ) {

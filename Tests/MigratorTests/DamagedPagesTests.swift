@@ -43,7 +43,7 @@ struct DamagedPagesTests {
             let error = try refusal(small.store) {
                 _ = try small.migrator().migrate(
                     Configuration.allowingLosses {
-                        $0.takesSnapshot = takesSnapshot
+                        $0.snapshots.form = takesSnapshot ? .archive : .none
                         $0.damaged = damaged
                     })
             }
@@ -112,7 +112,7 @@ struct DamagedPagesTests {
             let calls: [() throws -> Void] = [
                 { _ = try migrator.plan() }, { _ = try migrator.plan(checksRows: true) },
                 { _ = try migrator.identify() },
-                { _ = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false }) },
+                { _ = try migrator.migrate(.allowingLosses { $0.snapshots.form = .none }) },
             ]
             for (number, call) in calls.enumerated() {
                 try bytes.write(to: URL(fileURLWithPath: store))
@@ -158,7 +158,7 @@ struct DamagedPagesTests {
     func isMarked() throws {
         let small = try SmallMigration()
         let checks = Locked(0)
-        var configuration = Configuration.allowingLosses { $0.budget = .nanoseconds(1) }
+        var configuration = Configuration.allowingLosses { $0.limits.budget = .nanoseconds(1) }
         configuration.thresholds.leastMarkedSeconds = 0
         configuration.trace = { event in
             if event.text.contains("main.quick_check") { checks.withLock { $0 += 1 } }
@@ -166,7 +166,7 @@ struct DamagedPagesTests {
         let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         #expect(error.code == .budgetSpent && checks.withLock { $0 } == 1, "\(error)")
         #expect(try FileLayer().exists(small.store + ".ferry/pages.json"))
-        configuration.budget = nil
+        configuration.limits.budget = nil
         #expect(try small.migrator().migrate(configuration).outcome == .migrated)
         #expect(checks.withLock { $0 } == 1)
         #expect(try !FileLayer().exists(small.store + ".ferry"))
@@ -175,11 +175,11 @@ struct DamagedPagesTests {
     @Test("Pages are read again after another program has written")
     func isMarkedForOneState() throws {
         let small = try SmallMigration()
-        var configuration = Configuration.allowingLosses { $0.budget = .nanoseconds(1) }
+        var configuration = Configuration.allowingLosses { $0.limits.budget = .nanoseconds(1) }
         configuration.thresholds.leastMarkedSeconds = 0
         #expect(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         try hideRows(of: "ZBOOK", in: small.store)
-        configuration.budget = nil
+        configuration.limits.budget = nil
         let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
         #expect(error.code == .storeDamaged)
     }
@@ -190,12 +190,12 @@ struct DamagedPagesTests {
         _ = try migration.migrator().migrate(
             Configuration.allowingLosses {
                 $0.target = "App 2"
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         try Connection(path: migration.store, mode: .readWrite)
             .execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         let checks = Locked(0)
-        var configuration = Configuration.allowingLosses { $0.takesSnapshot = false }
+        var configuration = Configuration.allowingLosses { $0.snapshots.form = .none }
         configuration.trace = { event in
             if event.text.contains("quick_check") { checks.withLock { $0 += 1 } }
         }

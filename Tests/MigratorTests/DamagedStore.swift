@@ -156,9 +156,9 @@ struct DamagedStore {
                 $0.target = "App 2"
                 $0.output = way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil
                 $0.executor = way.executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
                 $0.damaged = damaged
-                $0.dropUnknown = dropping
+                $0.repairs.removals = dropping
             })
         guard report.mode == (way.isCopy ? .copy : .inPlace) else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")

@@ -37,9 +37,9 @@ struct ReportDescriptionTests {
         let migrator = try small.migrator()
         let plan = try migrator.plan(.allowingLosses { $0.target = "App 1" })
         #expect("\(plan)" == "App.sqlite is of version App 1 already.")
-        let refused = try migrator.plan(.allowingLosses { $0.dropUnknown = ["nothing"] })
+        let refused = try migrator.plan(.allowingLosses { $0.repairs.removals = ["nothing"] })
         #expect("\(refused)".hasPrefix("App.sqlite cannot be migrated: "), "\(refused)")
-        var summary = try migrator.migrate(.allowingLosses { $0.verify = .none }).verification
+        var summary = try migrator.migrate(.allowingLosses { $0.verification = .none }).verification
         #expect("\(summary)" == "It was not verified.")
         summary.mode = .quick
         summary.differences = try JSONDecoder().decode(

@@ -42,7 +42,7 @@ struct DiskNeedTests {
 
     private var configuration: Configuration {
         var configuration = Configuration.allowingLosses()
-        configuration.takesSnapshot = false
+        configuration.snapshots.form = .none
         return configuration
     }
 

@@ -12,7 +12,7 @@ struct EstimateTests {
     private func configuration(machine: Double = 1, budget: Duration? = nil) -> Configuration {
         var configuration = Configuration.allowingLosses()
         configuration.thresholds.machine = machine
-        configuration.budget = budget
+        configuration.limits.budget = budget
         return configuration
     }
 

@@ -21,7 +21,7 @@ struct ExecutorChangeTests {
             do {
                 try scenario.run {
                     $0.executor = executors[call % executors.count]
-                    $0.budget = .nanoseconds(1)
+                    $0.limits.budget = .nanoseconds(1)
                 }
                 break
             } catch let error as FerryError {

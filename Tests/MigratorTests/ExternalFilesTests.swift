@@ -74,9 +74,9 @@ struct ExternalFilesTests {
         let report = try store.migrator().migrate(
             Configuration.allowingLosses {
                 $0.target = "App 2"
-                $0.verify = .none
-                $0.takesSnapshot = false
-                $0.restarts = true
+                $0.verification = .none
+                $0.snapshots.form = .none
+                $0.restart = true
             })
         #expect(report.warnings.map(\.code).contains(.sharedFilesNotChecked))
     }

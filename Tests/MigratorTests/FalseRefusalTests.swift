@@ -15,7 +15,7 @@ struct FalseRefusalTests {
             Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = way.executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             }, checksRows: true)
         #expect(plan.refusals.map(\.message) == [])
         try store.migrate()
@@ -119,7 +119,7 @@ struct FalseRefusalTests {
         let report = try small.migrator().migrate(
             Configuration.allowingLosses {
                 $0.executor = executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
     }
@@ -159,7 +159,7 @@ struct FalseRefusalTests {
             Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
         let rows = try Connection(path: store, mode: .readOnly).rows("SELECT ZPRICE, ZCOST FROM ZBOOK")

@@ -9,7 +9,7 @@ struct FinalReportTests {
     @Test("The report has the rows of each phase, the times of chunks, and the bytes read and written")
     func tellsNumbers() throws {
         let small = try SmallMigration(rows: 200)
-        let report = try small.migrator().migrate(.allowingLosses { $0.chunkSize = .rows(50) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.chunks.size = .rows(50) })
         func phase(_ phase: Phase) -> MigrationReport.PhaseTime? { report.phases.first { $0.phase == phase } }
         #expect(phase(.rows)?.rows == report.entityMappings.map(\.read).reduce(0, +))
         #expect(phase(.verify)?.rows == report.verification.checked)
@@ -57,7 +57,7 @@ struct FinalReportTests {
             stop.request(FerryError(.interrupted, "Enough."))
         }
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().rehearse(.allowingLosses { $0.chunkSize = .rows(10) }, stop: stop, onEvent: onEvent)
+            try small.migrator().rehearse(.allowingLosses { $0.chunks.size = .rows(10) }, stop: stop, onEvent: onEvent)
         }
         #expect(error?.code == .interrupted)
         #expect(refusals.withLock { $0 } == [.runActive])

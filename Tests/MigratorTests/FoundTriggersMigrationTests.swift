@@ -103,9 +103,9 @@ struct FoundTriggersMigrationTests {
         _ = try migrator.migrate(
             Configuration.allowingLosses {
                 $0.target = way.target
-                $0.verify = .full
-                $0.takesSnapshot = false
-                $0.composes = way.composes
+                $0.verification = .full
+                $0.snapshots.form = .none
+                $0.composition = way.composes
             })
         let store = try Connection(path: migration.store, mode: .readOnly)
         #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])
@@ -140,8 +140,8 @@ struct FoundTriggersMigrationTests {
         let migrator = try migration.migrator(mapping: example.mapping)
         let configuration = Configuration.allowingLosses {
             $0.target = example.target
-            $0.takesSnapshot = false
-            $0.composes = example.composes
+            $0.snapshots.form = .none
+            $0.composition = example.composes
         }
         let refusals = try migrator.plan(configuration, checksRows: true).refusals
         #expect(refusals.map(\.place.property) == ["key"], "\(refusals)")
@@ -161,8 +161,8 @@ struct FoundTriggersMigrationTests {
             Configuration.allowingLosses {
                 $0.target = "App 3"
                 $0.like = URL(fileURLWithPath: like.store)
-                $0.verify = .full
-                $0.takesSnapshot = false
+                $0.verification = .full
+                $0.snapshots.form = .none
             })
         let store = try Connection(path: migration.store, mode: .readOnly)
         #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])

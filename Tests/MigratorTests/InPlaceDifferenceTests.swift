@@ -48,11 +48,11 @@ struct InPlaceDifferenceTests {
         #expect(error.code == .verificationFailed)
         #expect(
             error.remedy.description == """
-                Copy every row instead, with `executor = .row` and `restarts = true`, and report this.
+                Copy every row instead, with `executor = .row` and `restart = true`, and report this.
                 """)
         #expect(FileManager.default.contents(atPath: path) == before)
         configuration.executor = .row
-        configuration.restarts = true
+        configuration.restart = true
         let report = try migrator.migrate(configuration)
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
     }

@@ -15,13 +15,13 @@ struct InPlaceMigrationTests {
         _ = try migration.migrator().migrate(
             Configuration.allowingLosses {
                 $0.target = "App 2"
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         if isLarge {
             let store = try Connection(path: migration.store, mode: .readWrite)
             try store.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(524288)) WHERE Z_PK <= 17")
         }
-        let report = try migration.migrator().migrate(.allowingLosses { $0.takesSnapshot = false })
+        let report = try migration.migrator().migrate(.allowingLosses { $0.snapshots.form = .none })
         let book = try #require(report.entityMappings.first { $0.source == "Book" })
         #expect(book.read == 30 && book.written == 30)
         #expect((book.isEstimated == true) == isLarge)
@@ -64,14 +64,14 @@ struct InPlaceMigrationTests {
         let (open, quick) = (try InferredMigration(form: .filledLog), try InferredMigration())
         let reader = try Connection(path: open.store, mode: .readOnly)
         #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
-        let report = try open.migrator().migrate(.allowingLosses { $0.takesSnapshot = false })
+        let report = try open.migrator().migrate(.allowingLosses { $0.snapshots.form = .none })
         #expect(report.outcome == .migrated)
         #expect(report.verification.checked == 30)
         withExtendedLifetime(reader) {}
         let other = try quick.migrator().migrate(
             Configuration.allowingLosses {
-                $0.verify = .quick
-                $0.takesSnapshot = false
+                $0.verification = .quick
+                $0.snapshots.form = .none
             })
         #expect(other.outcome == .migrated && other.verification.mode == .quick)
     }
@@ -84,7 +84,7 @@ struct InPlaceMigrationTests {
         let plan = try small.migrator().plan(configuration)
         #expect(plan.steps.map(\.mode) == [.inPlace] && plan.refusals.isEmpty)
         #expect(plan.steps.first?.versions == plan.chain && plan.chain.count == 3)
-        configuration.composes = false
+        configuration.composition = false
         let stepwise = try small.migrator().plan(configuration)
         #expect(stepwise.steps.map(\.mode) == [.inPlace, .inPlace])
     }

@@ -43,7 +43,7 @@ struct JoinTableChoiceTests {
                 $0.target = "App 2"
                 $0.joinTables = ["Book.\(side)"]
                 $0.output = output.map { URL(fileURLWithPath: folder.file($0)) }
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             },
             stop: stop
         ) {

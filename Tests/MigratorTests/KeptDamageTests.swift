@@ -47,7 +47,7 @@ struct KeptDamageTests {
         Configuration.allowingLosses {
             $0.target = "App 2"
             $0.output = URL(fileURLWithPath: folder.file("New.sqlite"))
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
             $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
         }
     }

@@ -27,7 +27,7 @@ struct LastKeysTests {
         try change(small, statement)
         let keys = "SELECT group_concat(Z_PK) FROM (SELECT Z_PK FROM ZBOOK ORDER BY Z_PK)"
         let before = try Connection(path: small.store, mode: .readOnly).value(keys)
-        let report = try small.migrator().migrate(.allowingLosses { $0.chunkSize = .rows(5) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.chunks.size = .rows(5) })
         #expect(report.outcome == .migrated)
         let after = try Connection(path: small.store, mode: .readOnly)
         #expect(try after.value(keys) == before)
@@ -74,7 +74,7 @@ struct LastKeysTests {
         let small = try SmallMigration()
         for limit in [Int.max, Int.min, 1 << 62] {
             let error = #expect(throws: FerryError.self) {
-                try small.migrator().migrate(.allowingLosses { $0.memoryLimit = limit })
+                try small.migrator().migrate(.allowingLosses { $0.limits.memory = limit })
             }
             #expect(error?.code == .usage)
         }

@@ -120,7 +120,7 @@ struct LaterStepsTests {
             try migrator.migrate(
                 Configuration.allowingLosses {
                     $0.target = "V3"
-                    $0.takesSnapshot = false
+                    $0.snapshots.form = .none
                 })
         }
         #expect(error?.code == code && error?.message.contains(words) == true)
@@ -147,7 +147,7 @@ struct LaterStepsTests {
         try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'B' WHERE Z_PK = 1")
         let configuration = Configuration.allowingLosses {
             $0.target = "V3"
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
         let plan = try migrator.plan(configuration, checksRows: true)
         #expect(plan.steps.count == 2)
@@ -185,8 +185,8 @@ struct LaterStepsTests {
         let configuration = Configuration.allowingLosses {
             $0.target = "V5"
             $0.chain = .versions(["V1", "V2", "V3", "V4", "V5"])
-            $0.takesSnapshot = false
-            $0.composes = false
+            $0.snapshots.form = .none
+            $0.composition = false
         }
         let plan = try migrator.plan(configuration, checksRows: true)
         #expect(plan.steps.count == 4 && plan.refusals.isEmpty)

@@ -40,7 +40,7 @@ struct LaunchTests {
         var launch: LaunchOutcome
         repeat {
             launch = try await small.migrator().migrateIfNeeded(
-                Configuration.allowingLosses { $0.chunkSize = .rows(20) }, budget: .nanoseconds(1))
+                Configuration.allowingLosses { $0.chunks.size = .rows(20) }, budget: .nanoseconds(1))
             starts += 1
             if case .unfinished(let error) = launch {
                 #expect(error.code == .budgetSpent)

@@ -15,11 +15,11 @@ struct MemoryLimitTests {
         let budget = MemoryBudget(limit: mebibytes << 20)
         let settings = Locked<[(schema: String, kibibytes: Int)]>([])
         var configuration = Configuration.allowingLosses {
-            $0.memoryLimit = budget.limit
-            $0.takesSnapshot = true
+            $0.limits.memory = budget.limit
+            $0.snapshots.form = .archive
         }
         // Walkers divide one share, for any number of walkers.
-        configuration.jobs = 1
+        configuration.limits.processors = 1
         configuration.trace = { event in
             guard event.text.contains("cache_size = -") else { return }
             let parts = event.text.split(separator: "\"")
@@ -57,7 +57,7 @@ struct MemoryLimitTests {
         let small = try SmallMigration()
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(.allowingLosses { $0.memoryLimit = 1 << 20 })
+            try small.migrator().migrate(.allowingLosses { $0.limits.memory = 1 << 20 })
         }
         #expect(error?.code == .usage)
         #expect(try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted() == before)

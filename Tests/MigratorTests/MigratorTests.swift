@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A migration")
 struct MigratorTests {
-    private let quick = Configuration.allowingLosses { $0.chunkSize = .rows(5) }
+    private let quick = Configuration.allowingLosses { $0.chunks.size = .rows(5) }
 
     @Test("A store is migrated over two steps, and the report describes the work", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
@@ -120,7 +120,7 @@ struct MigratorTests {
         other.damaged = .drop
         #expect(try code(other) == .outputExists)
         other = configuration
-        other.restarts = true
+        other.restart = true
         #expect(try code(other) == .outputExists)
         do { try Connection(path: small.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'Another'") }
         #expect(try code(configuration) == .outputExists)

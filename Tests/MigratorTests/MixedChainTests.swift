@@ -9,8 +9,8 @@ import Testing
 struct MixedChainTests {
     /// Runs every step separately: a composed pass would combine the last two.
     private let quick = Configuration.allowingLosses {
-        $0.chunkSize = .rows(5)
-        $0.composes = false
+        $0.chunks.size = .rows(5)
+        $0.composition = false
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
     }
 
@@ -56,7 +56,7 @@ struct MixedChainTests {
             let mixed = try MixedMigration(form: .filledLog)
             let before = try StoreBytes(mixed.store)
             var configuration = quick
-            configuration.verify = verify
+            configuration.verification = verify
             configuration.output = URL(fileURLWithPath: mixed.folder.file("New.sqlite"))
             let report = try mixed.migrator().migrate(configuration)
             #expect(report.verification.mode == verify)
@@ -132,7 +132,7 @@ struct MixedChainTests {
         #expect((error?.cause as? VerificationDifferences)?.summary.differences.isEmpty == false)
         #expect(try StoreBytes(mixed.store) == before)
         var again = quick
-        again.restarts = true
+        again.restart = true
         #expect(try mixed.migrator().migrate(again).outcome == .migrated)
     }
 }

@@ -29,7 +29,7 @@ struct NameFormTests {
             store: URL(fileURLWithPath: path),
             models: [.url(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")))],
             mappings: ["One.json", "Two.json"].map { URL(fileURLWithPath: small.folder.file($0)) })
-        var held = Configuration.allowingLosses { $0.chunkSize = .rows(5) }
+        var held = Configuration.allowingLosses { $0.chunks.size = .rows(5) }
         held.holdsSwap = true
         let error = #expect(throws: FerryError.self) { try migrator.migrate(held) }
         #expect(error?.code == .swapHeld)

@@ -74,7 +74,7 @@ struct OpenSuffixTests {
     private func migrate(to target: String, _ change: (inout Configuration) -> Void = { _ in }) throws {
         var configuration = Configuration.allowingLosses {
             $0.target = target
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
         change(&configuration)
         _ = try Migrator(

@@ -104,7 +104,7 @@ struct PolicyBesideTests {
         let beside = URL(fileURLWithPath: folder.file("Beside.sqlite"))
         _ = try migrator.migrate(.toSecond(copy, .row))
         var settings = Configuration.toSecond(beside)
-        settings.chunkSize = size
+        settings.chunks.size = size
         let report = try migrator.migrate(settings)
         #expect(report.verification.differences.isEmpty && report.mode == .copy)
         #expect(try StoreRows.text(atPath: beside.path) == StoreRows.text(atPath: copy.path))
@@ -125,7 +125,7 @@ struct PolicyBesideTests {
         #expect(try treatments(of: migrator.plan(.toSecond(nil)))["ZUSER"] == "altered")
         var settings = Configuration.toSecond(copy, .row)
         // Values that a policy sets in objects of another entity mapping are not those of its rules.
-        settings.verify = .quick
+        settings.verification = .quick
         _ = try migrator.migrate(settings)
         settings.output = nil
         settings.executor = .automatic

@@ -30,7 +30,7 @@ struct RandomInPlaceTests {
                 $0.target = "V2"
                 $0.output = output.map { URL(fileURLWithPath: "\(folder)/\($0)") }
                 $0.executor = executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
                 $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
             }
         }

@@ -41,7 +41,7 @@ struct RenamedTablesTests {
         let report = try migrator.migrate(
             Configuration.allowingLosses {
                 $0.target = "App 2"
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         #expect(report.mode == .inPlace && report.verification.differences.isEmpty)
         #expect(try pairs.map { try texts($0, isNew: true) } == before)

@@ -63,7 +63,7 @@ struct RepairTests {
             for part in parts { #expect(error?.message.contains(part) == true, "\(error?.message ?? "")") }
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
-        let report = try migrator().migrate(.allowingLosses { $0.repairs = true })
+        let report = try migrator().migrate(.allowingLosses { $0.repairs.missingParts = true })
         #expect(report.outcome == .upToDate && Set(report.repaired ?? []) == Set(parts), "\(report.repaired ?? [])")
         #expect(try self.schema() == schema)
         let connection = try Connection(path: store, mode: .readOnly)
@@ -71,7 +71,7 @@ struct RepairTests {
             #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 3") == 6)
         }
         #expect(try StoreFiles(URL(fileURLWithPath: store)).snapshots().count == 1)
-        #expect(try migrator().migrate(.allowingLosses { $0.repairs = true }).repaired == [])
+        #expect(try migrator().migrate(.allowingLosses { $0.repairs.missingParts = true }).repaired == [])
         #expect(try migrator().plan().isUpToDate)
         let models = [ModelSource.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))]
         let summary = try Verifier(store: URL(fileURLWithPath: store), models: models).verifyStore()
@@ -103,7 +103,7 @@ struct RepairTests {
         let report = try migrator().migrate(
             Configuration.allowingLosses {
                 $0.target = "App 2"
-                $0.repairs = true
+                $0.repairs.missingParts = true
             })
         #expect(report.outcome == .migrated && report.repaired == ["ZBOOK.ZTITLE"])
     }
@@ -117,7 +117,7 @@ struct RepairTests {
         let copy = folder.file("Copy.sqlite")
         func configuration(dropping name: String) -> Configuration {
             Configuration {
-                ($0.repairs, $0.keepsVersion, $0.dropUnknown) = (true, true, [name])
+                ($0.repairs.missingParts, $0.repairs.keepsVersion, $0.repairs.removals) = (true, true, [name])
                 if isCopied { $0.output = URL(fileURLWithPath: copy) }
             }
         }

@@ -23,7 +23,7 @@ struct ReportCodingTests {
         let small = try SmallMigration(rows: 60)
         let copy = try small.migrator().migrate(
             Configuration.allowingLosses {
-                $0.chunkSize = .rows(7)
+                $0.chunks.size = .rows(7)
                 $0.executor = .set
             })
         #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
@@ -50,7 +50,7 @@ struct ReportCodingTests {
             Configuration.allowingLosses {
                 $0.target = "App 3"
                 $0.infersMappings = false
-                $0.memoryLimit = 32 << 20
+                $0.limits.memory = 32 << 20
             })
         _ = try readBack(refused)
         let cause = FerryError(.fileFailed, "Could not read it.", cause: SystemErrorStandIn())

@@ -8,7 +8,7 @@ import Testing
 @Suite("A stopped migration")
 struct ResumeTests {
     private let quick = Configuration.allowingLosses {
-        $0.chunkSize = .rows(5)
+        $0.chunks.size = .rows(5)
         $0.executor = .set
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
     }
@@ -131,7 +131,7 @@ struct ResumeTests {
         var other = quick
         other.target = "App 2"
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
-        #expect(error?.code == .runDiffers && error?.remedy.description.contains("restarts = true") == true)
+        #expect(error?.code == .runDiffers && error?.remedy.description.contains("restart = true") == true)
 
         try small.write(
             """
@@ -143,7 +143,7 @@ struct ResumeTests {
         #expect(changed?.code == .runDiffers && changed?.message.contains("Two.json") == true)
 
         var restart = quick
-        restart.restarts = true
+        restart.restart = true
         let report = try small.migrator().migrate(restart)
         #expect(!report.resumed)
         let store = try Connection(path: small.store, mode: .readWrite)
@@ -158,7 +158,7 @@ struct ResumeTests {
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
         #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
         var restart = quick
-        restart.restarts = true
+        restart.restart = true
         _ = try small.migrator().migrate(restart)
         let store = try Connection(path: small.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
@@ -170,7 +170,7 @@ struct ResumeTests {
         _ = try whole.migrator().migrate(quick)
         let small = try interrupted(quick)
         var other = quick
-        (other.chunkSize, other.executor) = (.rows(3), .row)
+        (other.chunks.size, other.executor) = (.rows(3), .row)
         let report = try small.migrator().migrate(other)
         #expect(report.resumed)
         #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(whole.store))
@@ -184,7 +184,7 @@ struct ResumeTests {
         let treated = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
         #expect(treated?.code == .runDiffers && treated?.message.contains("treatment of damaged rows") == true)
         other = quick
-        other.dropUnknown = ["view"]
+        other.repairs.removals = ["view"]
         let dropped = #expect(throws: FerryError.self) { try small.migrator().migrate(other) }
         #expect(dropped?.code == .runDiffers && dropped?.message.contains("objects to drop") == true)
         let model = "App.xcdatamodeld/App 2.xcdatamodel/contents"
@@ -210,7 +210,7 @@ struct ResumeTests {
         try FileManager.default.copyItem(atPath: away, toPath: folder)
         let error = #expect(throws: FerryError.self) { try small.migrator().migrate(quick) }
         #expect(error?.code == .runMoved && error?.code.consequence == .refused)
-        #expect(error?.remedy.description.contains("restarts = true") == true)
+        #expect(error?.remedy.description.contains("restart = true") == true)
         try FileLayer().removeTree(folder)
         try FileLayer().rename(away, to: folder)
         #expect(try small.migrator().migrate(quick).resumed)

@@ -19,7 +19,7 @@ struct RollbackAfterMigrationTests {
 
     private func configuration(_ way: Way = .verified, _ trace: TraceHook? = nil) -> Configuration {
         var configuration = Configuration.allowingLosses {
-            $0.verify = way == .verified ? .full : .quick
+            $0.verification = way == .verified ? .full : .quick
             $0.trace = trace
         }
         if way == .quick { configuration.thresholds.largestLoggedStore = 0 }

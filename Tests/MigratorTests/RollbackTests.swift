@@ -134,13 +134,13 @@ struct RollbackTests {
         #expect(try store.snapshots().map(\.sequence) == [1, 2])
         let report = try stage.rollback()
         #expect(report.snapshot.path == second.url.path && report.sequence == 2)
-        #expect(report.reason == "it is the newest of 2, by its number")
+        #expect(report.reason == "it is the newest of 2 snapshots")
         #expect(try TinyStore.title(stage.path) == "new")
         // A snapshot without readable manifest is skipped, and named.
         try files.replace(manifest, with: [1])
         // The other snapshot holds the store that the first rollback replaced.
         #expect(
-            try stage.rollback().reason?.hasPrefix("it is the newest of 2, by its number; the manifest of 2") == true)
+            try stage.rollback().reason?.hasPrefix("it is the newest of 2 snapshots; the manifest of 2") == true)
     }
 
     @Test("Without a snapshot a rollback is refused")

@@ -121,7 +121,7 @@ struct RunEstimateTests {
         _ = try small.migrator().migrate(
             Configuration.allowingLosses {
                 $0.executor = .set
-                $0.composes = false
+                $0.composition = false
             }
         ) { event in
             switch event {

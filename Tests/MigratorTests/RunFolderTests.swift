@@ -81,7 +81,7 @@ struct RunFolderTests {
             try small.folder.makeLink("App.sqlite" + link, to: precious)
             let error = #expect(throws: FerryError.self) {
                 if link == ".ferry" {
-                    _ = try small.migrator().migrate(.allowingLosses { $0.restarts = restart })
+                    _ = try small.migrator().migrate(.allowingLosses { $0.restart = restart })
                 } else {
                     _ = try small.migrator().rehearse()
                 }
@@ -124,7 +124,7 @@ struct RunFolderTests {
         if hasRecord { try files.replace(foreign + "/run.json", with: Array("{\"laps\": 3}".utf8)) }
         for restart in [false, true] {
             let error = #expect(throws: FerryError.self) {
-                _ = try small.migrator().migrate(.allowingLosses { $0.restarts = restart })
+                _ = try small.migrator().migrate(.allowingLosses { $0.restart = restart })
             }
             #expect(error?.code == .runDiffers && error?.remedy.description == "Move it elsewhere.")
         }
@@ -146,7 +146,7 @@ struct RunFolderTests {
         let run = try RunFolder(path: path, files: files)
         let error = #expect(throws: FerryError.self) { try run.load() }
         #expect(error?.code == .runDiffers)
-        #expect(error?.remedy.description.contains("restarts = true") == true)
+        #expect(error?.remedy.description.contains("restart = true") == true)
         #expect(try files.list(path).count == 2)
     }
 

@@ -70,7 +70,7 @@ struct StageTests {
                 #expect(found == wanted)
             })
         #expect(calls.all == Self.whole && report.mode == .copy && report.outcome == .migrated)
-        _ = try plain.migrator().migrate(.allowingLosses { $0.composes = false })
+        _ = try plain.migrator().migrate(.allowingLosses { $0.composition = false })
         #expect(try StoreRows.text(atPath: mixed.store) == StoreRows.text(atPath: plain.store))
     }
 
@@ -203,7 +203,7 @@ struct StageTests {
             try mixed.migrator().migrate(configuration(calls) { if $0.number == 2 { throw Veto() } })
         }
         let error = #expect(throws: FerryError.self) {
-            try mixed.migrator().migrate(.allowingLosses { $0.composes = false })
+            try mixed.migrator().migrate(.allowingLosses { $0.composition = false })
         }
         #expect(error?.code == .runDiffers && error?.message.contains("hooks") == true)
     }

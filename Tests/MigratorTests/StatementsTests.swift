@@ -14,7 +14,7 @@ struct StatementsTests {
         let listed = try migrator.statements(configuration).flatMap(\.groups).flatMap(\.statements).map(\.sql)
         let texts = SharedList<String>()
         var traced = configuration
-        traced.verify = .none
+        traced.verification = .none
         traced.trace = { if $0.kind == .statement { texts.append($0.text) } }
         #expect(try migrator.migrate(traced).outcome == .migrated, sourceLocation: sourceLocation)
         return (ListedStatements.changes(listed), ListedStatements.changes(texts.all))

@@ -65,13 +65,13 @@ struct StoreAsModelTests {
         #expect(plan.chain == ["1.0.0", "2.0.0"] && plan.refusals.isEmpty && plan.warnings.isEmpty)
         #expect(plan.isOwnModel == true && plan.layoutStore?.path == folder.file("new.sqlite"))
         #expect(try bytes() == before)
-        let report = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false })
+        let report = try migrator.migrate(.allowingLosses { $0.snapshots.form = .none })
         #expect(report.chain == ["1.0.0", "2.0.0"] && report.layoutStore?.path == folder.file("new.sqlite"))
         let after = try bytes()
         #expect(after["new.sqlite"] == before["new.sqlite"])
         #expect(Set(after.keys) == ["old.sqlite", "new.sqlite", "old.sqlite.ferry-log.json"])
         #expect(try columns("old.sqlite").contains("ZSUBTITLE"))
-        let again = try migrator.migrate(.allowingLosses { $0.takesSnapshot = false })
+        let again = try migrator.migrate(.allowingLosses { $0.snapshots.form = .none })
         #expect(again.outcome == .upToDate)
     }
 
@@ -83,7 +83,7 @@ struct StoreAsModelTests {
         try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 7")
         let before = try bytes()
         #expect(before["new.sqlite-wal"]?.isEmpty == false)
-        _ = try migrator([source("new.sqlite")]).migrate(.allowingLosses { $0.takesSnapshot = false })
+        _ = try migrator([source("new.sqlite")]).migrate(.allowingLosses { $0.snapshots.form = .none })
         let after = try bytes()
         for name in ["new.sqlite", "new.sqlite-wal"] { #expect(after[name] == before[name], "\(name)") }
         withExtendedLifetime(connection) {}
@@ -267,7 +267,7 @@ struct StoreAsModelTests {
         let configuration = Configuration.allowingLosses {
             $0.output = URL(fileURLWithPath: folder.file("out.sqlite"))
             $0.executor = .row
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
         try interrupt(configuration)
         try FileManager.default.moveItem(atPath: folder.file("new.sqlite"), toPath: folder.file("moved.sqlite"))

@@ -10,8 +10,8 @@ import Testing
 @Suite("A swapped store")
 struct SwapPlaceTests {
     private static let quick = Configuration.allowingLosses {
-        $0.chunkSize = .rows(5)
-        $0.takesSnapshot = false
+        $0.chunks.size = .rows(5)
+        $0.snapshots.form = .none
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
     }
 
@@ -75,7 +75,7 @@ struct SwapPlaceTests {
         #expect(error?.code == .destinationChanged && error?.code.consequence == .refused)
         #expect(try StoreBytes(small.store) == before)
         var restart = Self.quick
-        restart.restarts = true
+        restart.restart = true
         #expect(try small.migrator().migrate(restart).outcome == .migrated)
     }
 

@@ -34,7 +34,7 @@ struct UncountedRowsTests {
             let statements = Locked<[String]>([])
             var configuration = Configuration.allowingLosses {
                 $0.target = target
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             }
             configuration.trace = { event in statements.withLock { $0.append(event.text) } }
             let report = try Migrator(

@@ -38,7 +38,7 @@ struct UnknownRowsTests {
         try write(to: folder)
         let configuration = Configuration.allowingLosses {
             $0.target = "App 3"
-            $0.verify = verify
+            $0.verification = verify
         }
         let migrator = try Migrator(
             store: URL(fileURLWithPath: folder.file("App.sqlite")),

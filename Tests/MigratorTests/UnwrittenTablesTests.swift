@@ -40,8 +40,8 @@ struct UnwrittenTablesTests {
         let statements = Locked<[String]>([])
         var configuration = Configuration.allowingLosses {
             $0.target = "App 2"
-            $0.verify = verify
-            $0.takesSnapshot = false
+            $0.verification = verify
+            $0.snapshots.form = .none
         }
         configuration.thresholds.smallStoreBytes = 1 << 16
         change(&configuration)
@@ -85,7 +85,7 @@ struct UnwrittenTablesTests {
         try hideRows(of: "ZBOOK", in: store)
         let stopped = #expect(throws: FerryError.self) {
             try migrate(.quick) {
-                ($0.budget, $0.thresholds.leastMarkedSeconds) = (.nanoseconds(1), 0)
+                ($0.limits.budget, $0.thresholds.leastMarkedSeconds) = (.nanoseconds(1), 0)
             }
         }
         #expect(stopped?.code == .budgetSpent, "\(String(describing: stopped))")

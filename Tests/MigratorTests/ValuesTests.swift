@@ -98,7 +98,7 @@ struct ValuesTests {
             Configuration.allowingLosses {
                 $0.target = "App 2"
                 $0.executor = way.executor
-                $0.takesSnapshot = false
+                $0.snapshots.form = .none
             })
         #expect(report.mode == (way.isCopy ? .copy : .inPlace) && report.verification.differences.isEmpty)
         let after = try dump(store, later.suffix)

@@ -61,7 +61,7 @@ struct SourceModelWriterTests {
         let notes = try written(model).notes
         #expect(notes.count == 4)
         #expect(notes.contains { $0.contains("default value of: Book.a") })
-        #expect(notes.contains { $0.contains("Fetch request templates are left out: All") })
+        #expect(notes.contains { $0.contains("Fetch request templates are omitted: All") })
         #expect(notes.contains { $0.contains("Book.all") && $0.contains("no maximum") })
         #expect(notes.contains { $0.contains("only the first is kept: 1") })
     }

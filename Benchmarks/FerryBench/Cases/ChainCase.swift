@@ -33,8 +33,8 @@ struct ChainCase: BenchmarkCase {
                 $0.target = ChainSubject.target(isChain: isChain)
                 $0.output = output
                 $0.executor = isCopy ? .set : .automatic
-                $0.verify = .none
-                $0.takesSnapshot = false
+                $0.verification = .none
+                $0.snapshots.form = .none
                 $0.trace = probe.trace
             }
             // One inferred mapping would lead straight to the last version, and lose an attribute that was renamed

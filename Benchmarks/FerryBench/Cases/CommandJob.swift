@@ -19,8 +19,8 @@ enum CommandJob {
                 Configuration {
                     $0.losses = .allow
                     $0.executor = executor
-                    $0.verify = verify
-                    $0.takesSnapshot = takesSnapshot
+                    $0.verification = verify
+                    $0.snapshots.form = takesSnapshot ? .archive : .none
                 }, probe: probe)
             return
         }

@@ -37,7 +37,7 @@ enum MigratorJob {
                     $0.target = Subject.target
                     $0.output = output
                     $0.executor = .set
-                    $0.verify = .none
+                    $0.verification = .none
                     $0.trace = probe.trace
                 })
         }

@@ -35,7 +35,7 @@ struct StepsCase: BenchmarkCase {
                     $0.losses = .allow
                     $0.target = "V4"
                     $0.executor = .set
-                    $0.composes = false
+                    $0.composition = false
                 })
         }
         let steps = Set(report.entityMappings.map(\.step)).count

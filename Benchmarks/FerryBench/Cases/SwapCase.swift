@@ -37,8 +37,8 @@ struct SwapCase: BenchmarkCase {
             $0.losses = .allow
             $0.target = Subject.target
             $0.executor = .set
-            $0.verify = .none
-            $0.takesSnapshot = false
+            $0.verification = .none
+            $0.snapshots.form = .none
             $0.holdsSwap = true
         }
         configuration.thresholds.largestLoggedSwap = side == "log" ? .max : 0

@@ -35,7 +35,7 @@ struct VerifyCase: BenchmarkCase {
                 $0.target = Subject.target
                 $0.output = URL(fileURLWithPath: "\(folder)/\(Self.migrated)")
                 $0.executor = .set
-                $0.verify = .none
+                $0.verification = .none
             })
     }
 
@@ -50,7 +50,7 @@ struct VerifyCase: BenchmarkCase {
             Configuration {
                 $0.losses = .allow
                 $0.executor = .set
-                $0.verify = side == "quick" ? .quick : .full
+                $0.verification = side == "quick" ? .quick : .full
             }, probe: probe)
         let seconds = Dictionary(report.phases.map { ($0.phase, $0.time.inSeconds) }, uniquingKeysWith: +)
         let before = [.snapshot, .rows, .relationships, .indexes].reduce(0) { $0 + (seconds[$1] ?? 0) }

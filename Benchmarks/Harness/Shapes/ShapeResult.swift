@@ -84,9 +84,9 @@ package enum ShapeColumn: CaseIterable, Sendable {
         case .speed: "objects/s"
         case .read: "read / store"
         case .written: "written / store"
-        case .time: "time said / came"
-        case .timeLeft: "time said after a tenth / came"
-        case .disk: "disk said / came"
+        case .time: "estimated / real time"
+        case .timeLeft: "estimated after a tenth / real time"
+        case .disk: "estimated / real disk space"
         }
     }
 

@@ -126,5 +126,5 @@ extension FileLayer {
 extension FerryError {
     fileprivate static let stoppedByOperator = FerryError(
         .interrupted, "An operator stopped the migration; it can be resumed.",
-        remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over.")
+        remedy: "\(action: .again) to continue, or with \(on: .restart) to start over.")
 }

@@ -8,8 +8,8 @@ internal import Foundation
 extension MigrationRun {
     func stepEstimates(_ planned: Planned, _ store: OpenedStore) throws -> [StepEstimate] {
         try StepEstimate.all(
-            of: planned, on: store.sourceGuard.connection, verify: configuration.verify,
-            jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+            of: planned, on: store.sourceGuard.connection, verify: configuration.verification,
+            jobs: configuration.limits.processors ?? ProcessInfo.processInfo.activeProcessorCount)
     }
 
     private func isOnStore(_ planned: Planned) -> Bool { planned.plan.mayChangeStore && place.output == nil }
@@ -18,7 +18,7 @@ extension MigrationRun {
     func work(_ planned: Planned, _ store: OpenedStore) throws -> [WorkItem] {
         let isOnStore = isOnStore(planned)
         var bytes = Double(try store.contentBytes())
-        var items = takesSnapshot && !configuration.clonesSnapshot ? [WorkItem.snapshot(of: bytes)] : []
+        var items = takesSnapshot && configuration.snapshots.form != .clone ? [WorkItem.snapshot(of: bytes)] : []
         let clones = try files.mayClone(at: FileLayer.parent(of: place.result))
         for (index, step) in planned.steps.enumerated() {
             if !isOnStore, !clones, !step.statements.isEmpty { items.append(.copy(of: bytes, step: index + 1)) }
@@ -47,7 +47,7 @@ extension MigrationRun {
 
     /// The warning that a budget is shorter than the transaction on the store; nil without such a budget.
     func budgetWarning(_ longest: Duration?) -> FerryWarning? {
-        guard let budget = configuration.budget, let longest, longest > budget else { return nil }
+        guard let budget = configuration.limits.budget, let longest, longest > budget else { return nil }
         return FerryWarning(
             .budgetTooShort,
             "The budget of \(budget.inWords) cannot be met: the transaction on the store takes about \(longest.inWords) on this "
@@ -63,7 +63,7 @@ extension MigrationRun {
     func machine(for planned: Planned, _ store: OpenedStore) throws -> Double {
         if let machine { return machine }
         let isLarge = try store.contentBytes() > WorkRates.leastStore
-        let isMeasured = isLarge && planned.writesRows || configuration.budget != nil
+        let isMeasured = isLarge && planned.writesRows || configuration.limits.budget != nil
         let found = configuration.thresholds.machine ?? (isMeasured ? WorkRates.machine() : 1)
         machine = found
         return found

@@ -6,7 +6,8 @@ internal import FerrySQLite
 extension MigrationRun {
     /// Whether rows of a step on the store itself are compared with those of the old store before COMMIT.
     func comparesRows(_ planned: Planned) -> Bool {
-        configuration.verify == .full && planned.writesRows && planned.inPlace?.found?.moves.touched.isEmpty != true
+        configuration.verification == .full && planned.writesRows
+            && planned.inPlace?.found?.moves.touched.isEmpty != true
     }
 
     /// The session of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.

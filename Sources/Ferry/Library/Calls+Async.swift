@@ -40,24 +40,24 @@ extension Migrator {
 }
 
 extension StoreFiles {
-    /// ``rollback(to:folder:keepsReplaced:waits:stop:trace:onWarning:)`` for a task.
+    /// ``rollback(to:folder:keepsReplaced:wait:stop:trace:onWarning:)`` for a task.
     ///
     /// - Parameters:
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
     ///   - keepsReplaced: Whether a replaced store that changed since its last run gets a snapshot first.
-    ///   - waits: How long the call waits in all for a store that another program uses; nil not to wait.
+    ///   - wait: How long the call waits in all for a store that another program uses; nil not to wait.
     ///   - onWarning: Receives the warning with which the waiting begins.
     /// - Returns: The restored snapshot, and the copies of the replaced store.
     /// - Throws: ``FerryError`` as the blocking call does.
     @discardableResult
     public func rollback(
-        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, waits: Duration? = nil,
+        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, wait: Duration? = nil,
         onWarning: (@Sendable (FerryWarning) -> Void)? = nil
     ) async throws -> RollbackReport {
         try await MigrationThread.run { stop in
             try rollback(
-                to: snapshot, folder: folder, keepsReplaced: keepsReplaced, waits: waits, stop: stop,
+                to: snapshot, folder: folder, keepsReplaced: keepsReplaced, wait: wait, stop: stop,
                 onWarning: onWarning)
         }
     }

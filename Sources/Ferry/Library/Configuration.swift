@@ -5,14 +5,6 @@ public import Foundation
 
 /// The settings of one migration.
 public struct Configuration: Sendable {
-    /// The treatment of a migration that loses values, links or objects of the store.
-    public enum Losses: String, Sendable, Hashable, CaseIterable {
-        /// Refuses what the store loses or may lose, except for ``Configuration/allowedLosses``.
-        case refuse
-        /// Migrates, as Core Data does; plan and report tell the losses.
-        case allow
-    }
-
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// The versions that the migration passes through.
@@ -21,9 +13,7 @@ public struct Configuration: Sendable {
     public var infersMappings = true
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
     public var ignoresMappingsBeside = false
-    public var losses: Losses = .refuse
-    /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
-    public var allowedLosses: Set<String> = []
+    public var losses = Losses.refuse
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
     public var allowsDowngrade = false
     /// Whether a mapping may compare objects of one entity with all objects of another one more than a billion times.
@@ -42,61 +32,15 @@ public struct Configuration: Sendable {
     ///
     /// A store that has the target version already is copied to this path.
     public var output: URL?
-    public var chunkSize: ChunkSize = .automatic
-    /// The most bytes that an automatic chunk writes, as far as that can be estimated.
-    ///
-    /// A value that is larger than a chunk is carried alone, in pieces.
-    public var chunkBytes = 4 << 20
-    /// The longest time that an automatic chunk takes, as far as that can be estimated.
-    public var chunkTime: Duration = .milliseconds(500)
-    /// The bytes that the process may hold, at least 24 MiB; caches, queues and the snapshot's level are chosen to fit.
-    ///
-    /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. The app's memory, its
-    /// code, your migration policies, and model files above 1 MiB come on top.
-    public var memoryLimit = 32 << 20
+    public var chunks = Chunks()
+    public var limits = Limits()
+    public var snapshots = Snapshots()
     public var executor: ExecutorChoice = .automatic
-    public var verify: VerifyMode = .full
-    /// The number of parts of the verification that run at one time; nil for as many as there are processors.
-    ///
-    /// A low ``memoryLimit`` allows fewer. The result does not depend on this number.
-    public var jobs: Int?
-    /// Whether a verified snapshot is taken first; never with ``output``, which leaves the store unchanged.
-    public var takesSnapshot = true
-    /// Whether the snapshot is a copy-on-write clone of the store's file instead of a compressed archive.
-    ///
-    /// A clone is made at once and shares its blocks with the store until either changes, but has no hash. It takes a
-    /// volume with such files (APFS, Btrfs, XFS); on another one the migration is refused.
-    public var clonesSnapshot = false
-    /// The folder for the snapshot; nil means `STORE.snapshots`.
-    public var snapshotFolder: URL?
-    /// The compression level of the archive: 1 (fast) to 19 with Zstandard, to 9 in a build without it.
-    public var snapshotLevel = 1
+    public var verification: VerifyMode = .full
+    public var repairs = Repairs()
     public var damaged: DamagedRows = .refuse
-    /// Names of objects in the store that are not Core Data's and are not to be carried over.
-    public var dropUnknown: [String] = []
-    /// Whether columns that an unfinished attempt left in the store give their values to the new properties of their names.
-    ///
-    /// Otherwise these begin empty, and the values are a loss.
-    public var adopts = false
-    /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
-    public var composes = true
     /// Whether an unfinished run is dropped instead of resumed.
-    public var restarts = false
-    /// Whether missing tables and columns of the store's version are made before the migration, after a snapshot.
-    ///
-    /// They are empty, or have the model's default values. Otherwise such a store is refused.
-    public var repairs = false
-    /// Whether the store keeps its version: ``repairs`` and ``dropUnknown`` are all that the call does, after a snapshot
-    /// or in a copy.
-    public var keepsVersion = false
-    /// The time after which a call stops, for the next call to resume; nil for no limit.
-    ///
-    /// Each call does at least one unit of work, even one that takes longer.
-    public var budget: Duration?
-    /// How long a call waits in all for a store that another program uses, at the start or at the swap; nil not to wait.
-    ///
-    /// A spent ``budget`` or a stop request ends the waiting.
-    public var waits: Duration?
+    public var restart = false
     /// Whether the call stops before the last step, which puts the migrated store in place.
     public var holdsSwap = false
     /// Called before each step with the step's source store, which the hook must not change.
@@ -113,6 +57,8 @@ public struct Configuration: Sendable {
     public var now: @Sendable () -> Date = { Date() }
     /// Receives every statement and file operation.
     public var trace: TraceHook?
+    /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
+    package var composition = true
     /// Whether a rehearsal, in a folder of Ferry's own, tries a migration in place; nil for a migration.
     ///
     /// A rehearsal to a new store copies a store of the target version.
@@ -135,13 +81,13 @@ public struct Configuration: Sendable {
         try change(&self)
     }
 
-    var memory: MemoryBudget { MemoryBudget(limit: memoryLimit) }
+    var memory: MemoryBudget { MemoryBudget(limit: limits.memory) }
 
     /// - Throws: ``FerryError`` `.usage` for a limit that cannot be kept.
     package func checkMemory() throws(FerryError) {
-        try MemoryBudget.check(memoryLimit)
-        if takesSnapshot, !clonesSnapshot, output == nil {
-            try SnapshotMemory.check(level: snapshotLevel, within: memory)
+        try MemoryBudget.check(limits.memory)
+        if snapshots.form == .archive, output == nil {
+            try SnapshotMemory.check(level: snapshots.level, within: memory)
         }
     }
 }

@@ -76,8 +76,8 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store has: that of
     /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
     public var layoutStore: URL?
-    /// The tables, and columns as `TABLE.COLUMN`, that ``Configuration/repairs`` made before the migration; nil in
-    /// reports of earlier versions.
+    /// The tables, and columns as `TABLE.COLUMN`, that ``Configuration/Repairs/missingParts`` made before the migration;
+    /// nil in reports of earlier versions.
     public var repaired: [String]?
 
     /// What a call was expected to take.

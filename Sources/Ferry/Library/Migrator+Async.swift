@@ -107,7 +107,7 @@ extension FerryError {
     static var cancelled: FerryError {
         FerryError(
             .interrupted, "The migration was cancelled and can be resumed.",
-            remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over.", cause: CancellationError()
+            remedy: "\(action: .again) to continue, or with \(on: .restart) to start over.", cause: CancellationError()
         )
     }
 }
@@ -148,7 +148,7 @@ extension Migrator {
     /// ```swift
     /// let migrator = try Migrator(store: storeURL, bundles: [.main])
     /// let launch = try await migrator.migrateIfNeeded(budget: .seconds(20))
-    /// if launch.isReady { openStore() } else { showThatItGoesOn() }
+    /// if launch.isReady { openStore() } else { showProgress() }
     /// ```
     ///
     /// No work runs on the caller's thread, and all work has ended when the call returns.
@@ -165,7 +165,7 @@ extension Migrator {
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) async throws -> LaunchOutcome {
         var configuration = configuration
-        configuration.budget = budget ?? configuration.budget
+        configuration.limits.budget = budget ?? configuration.limits.budget
         let asked = configuration
         let isNeeded: Bool? = try await MigrationThread.run { _ in
             let path = try RunPlace.place(store.filePath, files: files)

@@ -37,7 +37,7 @@ extension Migrator {
         rehearsed.rehearsesInPlace = configuration.output == nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         rehearsed.sample = sample
-        if sample != nil { rehearsed.verify = .none }
+        if sample != nil { rehearsed.verification = .none }
         let watch = RehearsalWatch(folder: folder, files: files)
         var migration: MigrationReport
         do {

@@ -111,12 +111,12 @@ public struct Migrator: Sendable {
         let relay = EventRelay(onEvent)
         var configuration = configuration
         var wait = StoreWait(
-            limit: configuration.waits, budget: configuration.budget, store: store.filePath,
+            limit: configuration.limits.wait, budget: configuration.limits.budget, store: store.filePath,
             result: (configuration.output ?? store).filePath, stop: stop
         ) { relay.send(.warning($0)) }
         while true {
             do {
-                configuration.budget = try wait.remainingBudget()
+                configuration.limits.budget = try wait.remainingBudget()
                 return try migrate(configuration, stop: stop, relay: relay)
             } catch let error as FerryError where wait.isWorthwhile(after: error) {
                 try wait.untilFree(after: error)

@@ -101,7 +101,7 @@ public struct PlanReport: Sendable, Codable {
         /// Bytes on disk: those of the archive; a clone takes none at first.
         public var bytes: Int64
         public var seconds: Double
-        /// Whether the volume is of a kind on which ``Configuration/clonesSnapshot`` takes neither time nor space.
+        /// Whether the volume is of a kind on which ``Configuration/Snapshots/Form/clone`` takes neither time nor space.
         public var mayBeCloned: Bool
     }
 
@@ -187,7 +187,7 @@ public struct Loss: Sendable, Hashable, Codable {
     /// ``isOrder``; absent in records of earlier tools.
     var isOfOrder: Bool?
 
-    /// `Entity.property`, or the entity's name, as in ``Configuration/allowedLosses``.
+    /// `Entity.property`, or the entity's name, as in ``Configuration/Losses/exceptions``.
     public var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
     /// Whether a relationship keeps its objects and loses only their order.

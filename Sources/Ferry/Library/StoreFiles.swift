@@ -70,7 +70,7 @@ public struct StoreFiles: Sendable {
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
     ///   - keepsReplaced: Whether the replaced store gets a snapshot first, if none has its content.
-    ///   - waits: How long the call waits in all for a store that another program uses; nil not to wait.
+    ///   - wait: How long the call waits in all for a store that another program uses; nil not to wait.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
     ///   - onWarning: Receives the warning with which the waiting begins.
@@ -78,12 +78,12 @@ public struct StoreFiles: Sendable {
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     @discardableResult
     public func rollback(
-        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, waits: Duration? = nil,
+        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, wait: Duration? = nil,
         stop: StopRequest = StopRequest(), trace: TraceHook? = nil,
         onWarning: (@Sendable (FerryWarning) -> Void)? = nil
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
-        var wait = StoreWait(limit: waits, budget: nil, store: path, result: path, stop: stop) { onWarning?($0) }
+        var wait = StoreWait(limit: wait, budget: nil, store: path, result: path, stop: stop) { onWarning?($0) }
         while true {
             do {
                 return try rollback(path, to: snapshot, folder, keepsReplaced: keepsReplaced, stop, trace)

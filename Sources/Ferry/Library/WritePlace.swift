@@ -172,9 +172,9 @@ extension Configuration {
         try WritePlace.checkStoreName(place.result)
         if let output = place.output {
             try WritePlace(beside: [place.store], files: files).check(output, endings: [])
-        } else if takesSnapshot {
+        } else if snapshots.form != .none {
             try WritePlace(beside: [place.store], files: files)
-                .checkSnapshotFolder(snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store))
+                .checkSnapshotFolder(snapshots.folder?.filePath ?? StoreSnapshots.folder(of: place.store))
         }
     }
 }

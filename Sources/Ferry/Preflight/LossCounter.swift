@@ -327,7 +327,7 @@ extension Configuration {
     /// The refusal of losses that are not allowed; nil if all are allowed.
     func refusal(of losses: [ChainLoss], hasMappingModels: Bool = true) -> FerryError? {
         let open = losses.filter { loss in
-            isRefused(loss) && !allowedLosses.contains(loss.name) && !allowedLosses.contains(loss.entity)
+            isRefused(loss) && self.losses.exceptions.isDisjoint(with: [loss.name, loss.entity])
         }
         guard let first = open.first else { return nil }
         let names = open.map(\.name).distinct
@@ -339,7 +339,7 @@ extension Configuration {
             (hasMappingModels ? "" : "No mapping model was given. ") + open.map(\.sentence).joined(separator: " "),
             remedy: """
                 \(Self.remedy(for: open, hasMappingModels)), \
-                or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " "), \
+                or allow the loss with \(setting: .lossExceptions, each: names.map { .element($0) }, separator: " "), \
                 or every loss with \(setting: .losses, .choice("allow")).
                 """,
             place: .init(entity: first.entity, property: first.property), cause: RefusedLosses(names: names))
@@ -347,7 +347,7 @@ extension Configuration {
 
     private func isRefused(_ loss: ChainLoss) -> Bool {
         // What `damaged` leaves out was asked for.
-        losses == .refuse && !loss.isDamage && loss.count.number > 0
+        !losses.areAllowed && !loss.isDamage && loss.count.number > 0
     }
 
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> Remedy {
@@ -355,7 +355,7 @@ extension Configuration {
         if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history first" }
         if losses.allSatisfy(\.isInTheWay) {
             return losses.contains { $0.property != nil }
-                ? "Adopt the values with \(on: .adopts), move them elsewhere, or restore a backup of the store"
+                ? "Adopt the values with \(on: .adoption), move them elsewhere, or restore a backup of the store"
                 : "Move these rows elsewhere, or restore a backup of the store"
         }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }

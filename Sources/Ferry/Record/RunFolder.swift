@@ -104,13 +104,13 @@ package final class RunFolder {
                 throw FerryError(
                     .runDiffers,
                     "\(file) has format \(form.ferry); this version of Ferry supports format \(RunRecord.format).",
-                    remedy: "Finish the run with the version that started it, or discard it with \(on: .restarts).")
+                    remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
             if case .migration(let migration) = record.content, !migration.isPlausible {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
-                    remedy: "\(on: .restarts) discards the unfinished run.")
+                    remedy: "\(on: .restart) discards the unfinished run.")
             }
             return record
         } catch let error as FerryError {
@@ -118,7 +118,7 @@ package final class RunFolder {
         } catch {
             throw FerryError(
                 .runDiffers, "\(file) is not a readable record of a run.",
-                remedy: "\(on: .restarts) discards the unfinished run.", cause: error)
+                remedy: "\(on: .restart) discards the unfinished run.", cause: error)
         }
     }
 
@@ -157,7 +157,7 @@ package final class RunFolder {
             throw FerryError(
                 .runMoved,
                 "\(path) was at \(recorded.path) when its run was interrupted, and \(journal) is unfinished.",
-                remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restarts).")
+                remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
         }
         record.head.folder = now
         try save(record)

@@ -71,6 +71,6 @@ package struct RunHead: Codable, Sendable {
     func sourceChanged(_ what: String) -> FerryError {
         FerryError(
             .sourceChanged, "\(store) has changed since the run began: \(what).",
-            remedy: "Start over with \(on: .restarts), or repeat the rollback.")
+            remedy: "Start over with \(on: .restart), or repeat the rollback.")
     }
 }

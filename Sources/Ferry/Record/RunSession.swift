@@ -45,7 +45,7 @@ package final class MigrationSession: RunSession {
         throw FerryError(
             .destinationChanged,
             "\(destination) was modified or removed after verification. \(store) is unchanged.",
-            remedy: "\(action: .again) with \(on: .restarts), which recreates the new store.")
+            remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
     }
 
     /// Takes the record as it was last saved; without one, nothing was saved.

@@ -111,7 +111,7 @@ extension MigrationRun {
 
     /// Says so if this call made a process that runs nothing but Ferry pass its memory limit.
     private func warnOfMemory(_ phases: [PhaseUse]) {
-        let limit = Int64(configuration.memoryLimit)
+        let limit = Int64(configuration.limits.memory)
         // Of a process that had passed the limit before, with another store for example, nothing can be said.
         guard configuration.ownsProcess, let before = peakBefore, before <= limit,
             let peak = ProcessUse.peakMemory(files: FileLayer()), peak > limit

@@ -31,7 +31,7 @@ struct StepHooks {
                 throw FerryError(
                     .stageFailed,
                     "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
-                    remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restarts).")
+                    remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restart).")
             }
             try StoreFileNames(store).removeSides(files: files)
         } else {
@@ -139,7 +139,7 @@ struct StepHooks {
             }
         }
         guard found.isEmpty else {
-            var summary = VerificationSummary(mode: configuration.verify)
+            var summary = VerificationSummary(mode: configuration.verification)
             summary.differences = found
             throw FerryError(
                 .verificationFailed,
@@ -154,14 +154,16 @@ struct StepHooks {
     private func differences(
         of store: String, _ step: StepPlan, _ number: Int
     ) throws -> [VerificationSummary.Difference] {
-        guard configuration.verify != .none else { return [] }
+        guard configuration.verification != .none else { return [] }
         relay.begin(.verify, step: number)
         let workFolder = session.folder.stepFolder(number) + "/stage"
         if try files.exists(workFolder) { try files.removeTree(workFolder) }
         try files.createDirectory(workFolder, mode: 0o700)
         var verification = Verification(
             ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: workFolder)
-        (verification.jobs, verification.trace, verification.stop) = (configuration.jobs, configuration.trace, stop)
+        (verification.jobs, verification.trace, verification.stop) = (
+            configuration.limits.processors, configuration.trace, stop
+        )
         verification.externalFolder = ExternalData.folder(forStore: place.store)
         let found = try verification.run().differences
         try files.removeTree(workFolder)

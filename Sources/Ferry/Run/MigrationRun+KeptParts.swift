@@ -29,7 +29,7 @@ extension MigrationRun {
         do {
             let program = try StepPlanning(first, on: connection, dropping: configuration.dropping).program()
             // Its expressions run in one statement for each table.
-            if configuration.budget != nil, !first.isInferred, !program.moves.touched.isEmpty {
+            if configuration.limits.budget != nil, !first.isInferred, !program.moves.touched.isEmpty {
                 return "the time budget may run out within a statement"
             }
         } catch let error as FerryError where error.code.consequence == .refused {

@@ -11,11 +11,11 @@ extension MigrationRun {
         _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
     ) -> EngineOptions {
         var options = EngineOptions(
-            chunkSize: configuration.chunkSize, now: migration.now, trace: configuration.trace,
+            chunkSize: configuration.chunks.size, now: migration.now, trace: configuration.trace,
             progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
-        options.chunkBytes = configuration.chunkBytes
-        options.chunkNanoseconds = configuration.chunkTime.clampedNanoseconds
-        options.memoryLimit = configuration.memoryLimit
+        options.chunkBytes = configuration.chunks.bytes
+        options.chunkNanoseconds = configuration.chunks.time.clampedNanoseconds
+        options.memoryLimit = configuration.limits.memory
         options.memoryHeld = held
         options.damaged = configuration.damaged
         options.sample = configuration.sample

@@ -51,7 +51,7 @@ extension MigrationRun {
         try countLosses(of: &planned, on: store, reading)
         planned.plan.warnings += adoption?.warnings ?? []
         let comparisons = Comparisons(
-            of: planned.plan, configuration.verify, isAllowed: configuration.allowsQuadratic)
+            of: planned.plan, configuration.verification, isAllowed: configuration.allowsQuadratic)
         planned.plan.warnings += comparisons.warnings
         planned.plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
@@ -70,7 +70,8 @@ extension MigrationRun {
         case .little, .afterSnapshot, .known: return false
         case .run, .all: break
         }
-        guard !takesSnapshot || configuration.clonesSnapshot, place.output == nil, configuration.damaged == .refuse
+        guard !takesSnapshot || configuration.snapshots.form == .clone, place.output == nil,
+            configuration.damaged == .refuse
         else { return false }
         return try store.contentBytes() > configuration.thresholds.smallStoreBytes
     }
@@ -93,7 +94,7 @@ extension MigrationRun {
         switch reading {
         case .little, .known: effort = .little
         case .all: effort = .all
-        case .run, .afterSnapshot: if configuration.losses == .allow { effort = .little }
+        case .run, .afterSnapshot: if configuration.losses.areAllowed { effort = .little }
         }
         counter.ask(for: planned.plan.losses, planned.plan.transformed)
         planned.plan.losses = try counter.counted(planned.plan.losses, effort)
@@ -170,15 +171,15 @@ extension MigrationRun {
     /// The store's version and the target version.
     func ends(of store: OpenedStore) throws -> (ModelVersion, target: ModelVersion) {
         guard let own = store.version(in: inputs.catalog) else { throw try store.unknownVersion(in: inputs.catalog) }
-        if configuration.keepsVersion { return (own, own) }
+        if configuration.repairs.keepsVersion { return (own, own) }
         let target = try inputs.target(configuration, for: store.metadata.hashes)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
             throw try store.unknownVersion(in: inputs.catalog)
         }
-        try LossNames.check(configuration.allowedLosses, in: inputs.catalog.versions + [version])
+        try LossNames.check(configuration.losses.exceptions, in: inputs.catalog.versions + [version])
         guard version.hashes != target.hashes else { return (version, target) }
         let named = try settleNames(of: target, from: version, store)
-        guard configuration.adopts else { return (version, named) }
+        guard configuration.repairs.adoption else { return (version, named) }
         let adoption = try Adoption(of: version, into: named, on: store.sourceGuard.connection)
         self.adoption = adoption
         return (adoption.version, named)
@@ -187,7 +188,7 @@ extension MigrationRun {
     var planner: Planner {
         var planner = Planner(
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
-            executor: configuration.executor, composes: configuration.composes && !configuration.hasStages)
+            executor: configuration.executor, composes: configuration.composition && !configuration.hasStages)
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
@@ -198,7 +199,7 @@ extension MigrationRun {
 
     /// Whether a step that rewrites rows in one transaction may never end, since each call stops and begins again.
     private func outlastsBudget(_ planned: Planned, _ store: OpenedStore) throws -> Bool {
-        guard let budget = configuration.budget, configuration.executor == .automatic, planned.plan.isInPlace,
+        guard let budget = configuration.limits.budget, configuration.executor == .automatic, planned.plan.isInPlace,
             planned.plan.refusals.isEmpty, try writesRowsInPlace(planned.plan, planned.inPlace)
         else { return false }
         // How long expressions take is not known beforehand.
@@ -217,5 +218,5 @@ extension StepPlan {
 }
 
 extension Configuration {
-    var dropping: Set<String> { Set(dropUnknown) }
+    var dropping: Set<String> { Set(repairs.removals) }
 }

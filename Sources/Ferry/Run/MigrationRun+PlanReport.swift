@@ -119,7 +119,7 @@ extension MigrationRun {
     private func snapshotEstimate(_ store: OpenedStore, _ rates: WorkRates) throws -> PlanReport.Snapshot? {
         guard takesSnapshot else { return nil }
         let (bytes, share) = (Double(try store.contentBytes()), shareOfSnapshot(store))
-        let isClone = configuration.clonesSnapshot
+        let isClone = configuration.snapshots.form == .clone
         let folder = FileLayer.parent(of: place.store)
         let isOneVolume =
             try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
@@ -131,12 +131,12 @@ extension MigrationRun {
 
     /// The bytes of a snapshot for one byte of the store.
     private func shareOfSnapshot(_ store: OpenedStore) -> Double {
-        if configuration.clonesSnapshot { return 0 }
+        if configuration.snapshots.form == .clone { return 0 }
         if let snapshotShare { return snapshotShare }
         var share = DiskNeed.usualSnapshot
         do {
             share = try SnapshotForm.preferred.share(
-                of: PageReader(store.sourceGuard.connection), level: configuration.snapshotLevel)
+                of: PageReader(store.sourceGuard.connection), level: configuration.snapshots.level)
         } catch {
             // The snapshot itself reports why the store cannot be read.
         }

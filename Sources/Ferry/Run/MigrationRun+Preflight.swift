@@ -40,7 +40,7 @@ extension EngineOptions {
     /// Only the limits, from which the largest values follow.
     init(limitsOf configuration: Configuration) {
         self.init(chunkSize: .automatic, now: 0)
-        (chunkBytes, memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
+        (chunkBytes, memoryLimit) = (configuration.chunks.bytes, configuration.limits.memory)
     }
 }
 

@@ -10,12 +10,12 @@ extension MigrationRun {
 
     private func options(_ plan: MigrationPlan) -> RunRecord.Options {
         RunRecord.Options(
-            target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
+            target: plan.chain.last ?? "", output: place.output, verify: configuration.verification,
             takesSnapshot: takesSnapshot, damaged: configuration.damaged,
-            dropUnknown: configuration.dropUnknown.sorted(),
+            dropUnknown: configuration.repairs.removals.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest,
             joinTables: configuration.joinTables.isEmpty ? nil : configuration.joinTables.sorted(),
-            adopts: configuration.adopts ? true : nil, hasStages: configuration.hasStages ? true : nil)
+            adopts: configuration.repairs.adoption ? true : nil, hasStages: configuration.hasStages ? true : nil)
     }
 
     /// Resumes a run with the same options, or begins a new one unless it is refused.
@@ -72,7 +72,7 @@ extension MigrationRun {
 
     /// Whether the output is the unchanged result of an equal command, as after a kill at the very end of a run.
     func hasOutput(of plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
-        guard let output = place.output, !configuration.restarts, let file = try files.attributesIfPresent(output),
+        guard let output = place.output, !configuration.restart, let file = try files.attributesIfPresent(output),
             let last = try RunLog(beside: output, files: files).last, let source = last.source,
             last.output == FileState(file)
         else { return false }
@@ -90,7 +90,7 @@ extension MigrationRun {
         if let session = session as? MigrationSession { return session }
         throw FerryError(
             .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
-            remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restarts).")
+            remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restart).")
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.
@@ -119,18 +119,18 @@ extension MigrationRun {
             throw FerryError(
                 .runDiffers,
                 "\(place.runFolder) contains an unfinished run to \(migration.options.target) with a different \(different).",
-                remedy: "Repeat it with the options of the first call, or discard it with \(on: .restarts).")
+                remedy: "Repeat it with the options of the first call, or discard it with \(on: .restart).")
         }
         switch session.head.comparison(with: now) {
         case .same: break
         case .storeChanged(let what):
             throw FerryError(
                 .sourceChanged, "\(place.store) has changed since the run began: \(what).",
-                remedy: "Start over with \(on: .restarts).")
+                remedy: "Start over with \(on: .restart).")
         case .inputChanged(let path):
             throw FerryError(
                 .runDiffers, "\(path) was changed, added or removed since the run in \(place.runFolder) began.",
-                remedy: "Use the models and mapping models of the first call, or start over with \(on: .restarts).")
+                remedy: "Use the models and mapping models of the first call, or start over with \(on: .restart).")
         }
     }
 }

@@ -25,7 +25,7 @@ extension MigrationRun {
                 + "\(what.joined(separator: "; ")).",
             remedy: missing.obstacle == nil
                 ? """
-                Create what is missing with \(on: .repairs): empty, or with the model's default values where something is \
+                Create what is missing with \(on: .missingParts): empty, or with the model's default values where something is \
                 mandatory; or restore a backup or a snapshot.
                 """
                 : "Restore a backup or a snapshot.")
@@ -49,16 +49,17 @@ extension MigrationRun {
             guard let version = store.version(in: fitting.catalog) else {
                 throw try store.unknownVersion(in: fitting.catalog)
             }
-            let names = configuration.keepsVersion ? configuration.dropping : []
+            let names = configuration.repairs.keepsVersion ? configuration.dropping : []
             let missing = try MissingParts(of: version.model, on: sourceGuard.connection)
             guard !missing.isEmpty || !names.isEmpty else { return [] }
-            guard missing.obstacle == nil, missing.isEmpty || configuration.repairs, sourceGuard.access == .readWrite
+            guard missing.obstacle == nil, missing.isEmpty || configuration.repairs.missingParts,
+                sourceGuard.access == .readWrite
             else { throw incomplete(version, missing) }
             if missing.isEmpty { _ = try objects(named: names, in: version, on: sourceGuard.connection) }
             if takesSnapshot {
                 let name = fitting.catalog.displayName(of: version)
                 snapshotOfRepair = try StoreSnapshots(
-                    of: path, folder: configuration.snapshotFolder?.filePath, files: files
+                    of: path, folder: configuration.snapshots.folder?.filePath, files: files
                 ).create(store, version: name, rows: [:], level: snapshotLevel, stop: stop, progress: nil).archivePath
             }
             let before = try sourceGuard.fingerprint()

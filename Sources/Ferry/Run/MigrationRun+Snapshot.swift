@@ -3,10 +3,10 @@ internal import FerryModel
 internal import FerrySnapshot
 
 extension MigrationRun {
-    var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
-    var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
+    var takesSnapshot: Bool { configuration.snapshots.form != .none && place.output == nil }
+    var snapshotFolder: String { configuration.snapshots.folder?.filePath ?? StoreSnapshots.folder(of: place.store) }
     /// The level of compression; nil for a clone.
-    var snapshotLevel: Int? { configuration.clonesSnapshot ? nil : configuration.snapshotLevel }
+    var snapshotLevel: Int? { configuration.snapshots.form == .clone ? nil : configuration.snapshots.level }
 
     /// Takes the snapshot for a rollback, unless an earlier call has.
     ///
@@ -16,7 +16,7 @@ extension MigrationRun {
     ) throws {
         guard takesSnapshot else { return }
         let snapshots = StoreSnapshots(
-            of: place.store, folder: configuration.snapshotFolder?.filePath, files: files, memory: memory)
+            of: place.store, folder: configuration.snapshots.folder?.filePath, files: files, memory: memory)
         // A snapshot that was moved or damaged since cannot be restored.
         if let known = session.head.snapshot,
             try snapshots.list().contains(where: { $0.isArchive(known) && $0.problem == nil })

@@ -46,6 +46,6 @@ extension StopRequest {
             following: other, budgetNanoseconds: budget?.clampedNanoseconds,
             budgetSpent: FerryError(
                 .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is used up.",
-                remedy: "\(action: .again) to continue, or with \(on: .restarts) to start over."))
+                remedy: "\(action: .again) to continue, or with \(on: .restart) to start over."))
     }
 }

@@ -12,7 +12,7 @@ extension MigrationRun {
                 .swapHeld, "Everything is done except the swap: the migrated store is in \(session.folder.path).",
                 remedy: """
                     \(action: .again) without \(setting: .holdsSwap) to swap it in. If \(place.store) changes \
-                    before then, start over with \(on: .restarts).
+                    before then, start over with \(on: .restart).
                     """)
         }
         relay.begin(.swap)

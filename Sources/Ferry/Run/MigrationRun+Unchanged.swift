@@ -34,7 +34,7 @@ extension MigrationRun {
         let copy = PageCopy(folder: step, destination: session.destination(ofStep: 1), files: files)
         relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
         if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
-        if configuration.verify != .none {
+        if configuration.verification != .none {
             relay.begin(.verify, step: 1)
             try copy.verify(against: reader, stop: stop)
         }
@@ -42,7 +42,7 @@ extension MigrationRun {
             RunRecord.StepRecord(
                 isFinished: true, destination: FileState(try files.attributes(copy.destination)), entityMappings: [],
                 unmapped: [], healed: [], leftBehind: [], chunks: 0,
-                verification: VerificationSummary(mode: configuration.verify))
+                verification: VerificationSummary(mode: configuration.verification))
         ]
         try saveWithTimes(session)
         stop.unitIsDone()

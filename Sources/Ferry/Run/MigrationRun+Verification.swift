@@ -12,7 +12,7 @@ extension MigrationRun {
     /// Verifies a step in the run folder, before the next one.
     func verify(_ run: StepRun, _ number: Int, _ session: MigrationSession) throws {
         var summary = VerificationSummary(mode: .none)
-        if configuration.verify != .none {
+        if configuration.verification != .none {
             relay.begin(.verify, step: number)
             let verification = try verification(
                 of: run.step, number, from: run.sourcePath, isPrivate: run.isSourcePrivate, at: run.destinationPath,
@@ -33,7 +33,7 @@ extension MigrationRun {
         _ session: MigrationSession
     ) throws {
         let isDamaged = session.migration.findings.warnings.contains { $0.code == .damagedPages }
-        if isDamaged || configuration.verify == .none { return }
+        if isDamaged || configuration.verification == .none { return }
         relay.begin(.verify, step: 1)
         var verification = try verification(
             of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, options,
@@ -56,7 +56,7 @@ extension MigrationRun {
         let dropsRows = number == 1 && configuration.damaged == .drop && plan.mode == .inPlace
         let step = dropsRows ? plan.resolved.droppingEmptyMandatoryValues() : plan.resolved
         var verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick,
+            mode: configuration.verification == .full ? .full : .quick,
             of: plan.mode == .inPlace ? .altered : .copied(keeping: plan.keptPart?.roots ?? []), step: step,
             sourcePath: source, isSourcePrivate: isPrivate, destinationPath: destination, workFolder: workFolder,
             counts: made.entityMappings.map(EntityMappingCounts.init), now: session.migration.now,
@@ -66,7 +66,7 @@ extension MigrationRun {
         verification.told = ToldLoss.of(step, reported: number == 1 ? session.migration.findings.toldLosses : nil)
         verification.resumeKey = "\(FerryVersion.tool) \(session.head.id) \(number)"
         verification.memory = memory
-        verification.jobs = configuration.jobs
+        verification.jobs = configuration.limits.processors
         verification.dropping = options.dropping
         verification.valueLimit = options.valueBytes
         verification.dropsMissingContents = options.damaged == .drop
@@ -100,10 +100,10 @@ extension MigrationRun {
             "The new store of version \(version) does not match the mapping models: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
             remedy: plan.mode == .inPlace
-                ? "\(ways)Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restarts), and report this."
+                ? "\(ways)Copy every row instead, with \(setting: .executor, .choice("row")) and \(on: .restart), and report this."
                 : """
                 \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) for inspection; \
-                \(on: .restarts) recreates it.
+                \(on: .restart) recreates it.
                 """,
             cause: VerificationDifferences(summary: summary))
     }

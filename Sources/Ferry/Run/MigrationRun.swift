@@ -62,11 +62,11 @@ final class MigrationRun {
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
         files: FileLayer, isFrugal: Bool = false
     ) throws {
-        leastHeld = isFrugal ? configuration.memoryLimit : 0
+        leastHeld = isFrugal ? configuration.limits.memory : 0
         held = leastHeld
         self.inputs = inputs
         self.configuration = configuration
-        self.stop = StopRequest(following: stop, configuration.budget)
+        self.stop = StopRequest(following: stop, configuration.limits.budget)
         self.relay = relay
         self.files = files
         bytesBefore = ProcessUse.now(files: files)
@@ -76,7 +76,7 @@ final class MigrationRun {
     }
 
     /// The division of the memory limit for this store's models and plan.
-    var memory: MemoryBudget { MemoryBudget(limit: configuration.memoryLimit, held: held) }
+    var memory: MemoryBudget { MemoryBudget(limit: configuration.limits.memory, held: held) }
 
     /// Releases unused memory before a phase, and counts what is still held.
     func settleMemory(before store: Int64) {
@@ -94,7 +94,7 @@ final class MigrationRun {
         var left: (any RunSession)?
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
-            left = found.session(of: try found.load(restart: configuration.restarts))
+            left = found.session(of: try found.load(restart: configuration.restart))
             if let done = left, try done.recover(at: place.result, trace: configuration.trace) {
                 resume(with: done)
                 if let migration = done as? MigrationSession {
@@ -106,15 +106,15 @@ final class MigrationRun {
                 try found.requireEmpty()
                 left = nil
             } else {
-                if configuration.restarts { try found.clear() }
+                if configuration.restart { try found.clear() }
                 folder = found
             }
         }
-        let (repairs, keepsVersion) = (configuration.repairs, configuration.keepsVersion)
+        let (repairs, keepsVersion) = (configuration.repairs.missingParts, configuration.repairs.keepsVersion)
         if keepsVersion, left is MigrationSession, place.output == nil {
             throw FerryError(
                 .runDiffers, "\(place.store) has an unfinished migration.",
-                remedy: "Finish it, or discard it with \(on: .restarts).")
+                remedy: "Finish it, or discard it with \(on: .restart).")
         }
         // An unfinished run began with a whole store.
         if repairs || keepsVersion, folder == nil, place.output == nil { repaired = try repair(place.store) }
@@ -122,7 +122,7 @@ final class MigrationRun {
             path: place.store, purpose: .migrating, files: files, sideFiles: left?.head.sideFiles,
             vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
         do {
-            var report = try migrate(sourceGuard, folder: folder, known: configuration.restarts ? nil : left)
+            var report = try migrate(sourceGuard, folder: folder, known: configuration.restart ? nil : left)
             if keepsVersion, let output = place.output { report.repaired = try repair(output) }
             return report
         } catch {
@@ -214,7 +214,7 @@ final class MigrationRun {
             return report(ending: earlier)
         }
         // The copy is repaired.
-        if !configuration.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
+        if !configuration.repairs.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
         guard place.output != nil, configuration.rehearsesInPlace != true else {
             return try upToDate(
                 store.sourceGuard, place.store, target, leftover: folder, isUnfinished: known != nil)
@@ -342,7 +342,7 @@ final class MigrationRun {
                 "Only the rows of \(checked.sorted().joined(separator: ", ")) are written, so no others were scanned: "
                     + "their counts are estimates, and damage in them stays as it is.")
         }
-        if configuration.verify == .none, planned.plan.steps.contains(where: \.resolved.mayShareFiles) {
+        if configuration.verification == .none, planned.plan.steps.contains(where: \.resolved.mayShareFiles) {
             warn(
                 .sharedFilesNotChecked,
                 "With these mapping models, two values may refer to the same external file, which Core Data may delete "

@@ -91,7 +91,7 @@ struct PageCopy {
             throw FerryError(
                 .verificationFailed, "The copy \(destination) differs from the store.",
                 remedy: """
-                    \(action: .again) with \(on: .restarts), which copies it again. If that \
+                    \(action: .again) with \(on: .restart), which copies it again. If that \
                     fails too, the disk is faulty.
                     """)
         }

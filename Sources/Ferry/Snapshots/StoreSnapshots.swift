@@ -59,11 +59,10 @@ struct StoreSnapshots {
         let which =
             others == 1
             ? "it is the only one"
-            : "it is the newest of \(others)\(isNewest ? "" : " whose content is not the store's already")"
-        let by = snapshot.sequence == nil ? "by its time" : "by its number"
+            : "it is the newest of \(others) snapshots\(isNewest ? "" : " that differs from the store")"
         let passedOver =
             damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and gives no order"
-        return (others == 1 ? which : "\(which), \(by)") + passedOver
+        return which + passedOver
     }
 
     /// The number of external files beside the store that differ from the newest snapshot, and one of their names.

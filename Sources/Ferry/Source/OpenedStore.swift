@@ -58,10 +58,10 @@ struct OpenedStore {
     /// The error that no version fits, with the nearest one and its differing entities.
     func unknownVersion(in catalog: ModelCatalog) throws -> FerryError {
         let holdsModel = try ModelCache.hasModel(sourceGuard.connection)
-        let known = "The store \(path) has none of the given model versions"
+        let known = "No given model version matches the store \(path)"
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
             return FerryError(
-                .unknownVersion, "\(known), and no entity in common with any of them.",
+                .unknownVersion, "\(known), not even in one entity.",
                 remedy: holdsModel
                     ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it contains its model."
                     : "Pass the models of the app that wrote the store.")

@@ -66,7 +66,7 @@ package final class SourceGuard {
         }
         if attributes.isDirectory {
             throw FerryError(
-                .notADatabase, "\(path) is a folder, not a store.", remedy: "Name the store's main file in it.")
+                .notADatabase, "\(path) is a folder, not a store.", remedy: "Pass the store's main file in it.")
         }
         guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "not a regular file") }
         guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
@@ -178,7 +178,7 @@ package final class SourceGuard {
         guard tables == 2 else {
             throw FerryError(
                 .notACoreDataStore, "\(store.main) is an SQLite database, but not a Core Data store.",
-                remedy: "Name the store's main file, with its -wal next to it if it has one.")
+                remedy: "Pass the store's main file, with its -wal next to it if it has one.")
         }
     }
 

@@ -80,15 +80,15 @@ extension FerryError {
         func has(_ words: String...) -> Bool { words.contains { what.contains($0) } }
         let remedy: Remedy =
             if has("encrypted") {
-                "Name the store's main file; an encrypted one must be decrypted first."
+                "Pass the store's main file; an encrypted one must be decrypted first."
             } else if has("XML", "property list") {
                 "Ferry migrates SQLite stores. If this is a Core Data store of another type, have the app move it to one."
             } else if has("without its database") {
-                "Name the store's main file, which has the same name without its last ending."
+                "Pass the store's main file, which has the same name without its last ending."
             } else if has("empty file", "zero bytes", "cut off", "damaged") {
                 "Restore the store from a backup or a snapshot."
             } else {
-                "Name the store's main file."
+                "Pass the store's main file."
             }
         if has("its header") {
             return FerryError(.notADatabase, "The database \(path) is \(what).", remedy: damagedRemedy)

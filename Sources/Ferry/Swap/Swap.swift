@@ -102,7 +102,7 @@ func removeEmptyJournals(of database: String, files: FileLayer) throws {
         guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
             throw FerryError(
                 .internalError, "\(side) is not empty, so \(database) is not a finished store.",
-                remedy: "\(action: .again) with \(on: .restarts).")
+                remedy: "\(action: .again) with \(on: .restart).")
         }
     }
     try names.removeSides(files: files)
@@ -116,7 +116,7 @@ extension Connection {
             .sourceChanged, "\(path) was replaced or removed during the migration.",
             remedy: """
                 The file that is there now was neither migrated nor changed. Close the program that put it \
-                there and \(action: .again) with \(on: .restarts).
+                there and \(action: .again) with \(on: .restart).
                 """)
     }
 }
@@ -170,7 +170,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
                 throw FerryError(
                     .outputExists,
                     "\(path) was written by an earlier call of this run and then changed by another program.",
-                    remedy: "Move it away, and recreate it with \(on: .restarts).")
+                    remedy: "Move it away, and recreate it with \(on: .restart).")
             }
             return true
         }

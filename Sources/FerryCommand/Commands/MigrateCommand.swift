@@ -38,24 +38,23 @@ struct StoreMigration {
         input = try MigrationInput(arguments)
         progress = try ProgressForm(arguments)
         configuration = input.configuration
-        if !arguments.has("--rehearse"), !arguments.has("--accept-loss") { configuration.losses = .refuse }
+        configuration.losses.areAllowed = arguments.has("--rehearse") || arguments.has("--accept-loss")
         configuration.output = arguments.value("--output")?.fileURL
-        configuration.chunkSize =
+        configuration.chunks.size =
             try arguments.value("--chunk-size", "a number of rows (1 or more), or auto") { text in
                 if text == "auto" { return .automatic }
                 return Quantity.count(text).flatMap { (1...100_000_000).contains($0) ? .rows(Int($0)) : nil }
             } ?? .automatic
-        configuration.chunkTime =
+        configuration.chunks.time =
             try arguments.time("--chunk-time", "a time of at least 1ms, such as 500ms or 2s", from: 1_000_000)
-            ?? configuration.chunkTime
-        configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
+            ?? configuration.chunks.time
+        configuration.verification = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         let snapshot = try arguments.choice("--snapshot", among: SnapshotChoice.forms + [.none])
-        configuration.takesSnapshot = snapshot != SnapshotChoice.none
-        configuration.clonesSnapshot = snapshot == .clone
-        configuration.snapshotFolder = arguments.snapshotFolder
-        configuration.restarts = arguments.has("--restart")
-        configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
-        configuration.waits = try arguments.wait()
+        configuration.snapshots.form = snapshot.flatMap { .init(rawValue: $0.rawValue) } ?? .archive
+        configuration.snapshots.folder = arguments.snapshotFolder
+        configuration.restart = arguments.has("--restart")
+        configuration.limits.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
+        configuration.limits.wait = try arguments.wait()
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.takeMemoryLimit(arguments)
         let stores = arguments.operands.count
@@ -63,8 +62,8 @@ struct StoreMigration {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
         }
         let snapshotOption = ["--snapshot-dir", "--snapshot"].first { arguments.isTyped($0) }
-        let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotChoice.none
-        if let snapshotOption, !isNone, !configuration.takesSnapshot || configuration.output != nil {
+        let isNone = snapshotOption == "--snapshot" && configuration.snapshots.form == .none
+        if let snapshotOption, !isNone, configuration.snapshots.form == .none || configuration.output != nil {
             throw arguments.wrong(
                 "\(snapshotOption) has no effect with \(configuration.output == nil ? "--snapshot none" : "--output").",
                 "Leave one of the two out.")
@@ -74,7 +73,7 @@ struct StoreMigration {
     func of(_ store: String, budget: Duration?) -> StoreMigration {
         var migration = self
         migration.input.store = store.fileURL
-        migration.configuration.budget = budget
+        migration.configuration.limits.budget = budget
         return migration
     }
 
@@ -100,9 +99,10 @@ struct StoreMigration {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
         var planned = ReportDetails()
-        planned.memoryLimit = Int64(configuration.memoryLimit)
+        planned.memoryLimit = Int64(configuration.limits.memory)
         // Made before the migration, after which there is nothing left to plan.
         if arguments.value("--report") != nil { planned.take(try migrator(policies), configuration) }
+        let made = Result { try migrator(policies) }
         let sampler = RunSampler()
         func details() -> ReportDetails {
             var details = planned
@@ -112,12 +112,12 @@ struct StoreMigration {
         let store = (configuration.output ?? input.store).filePath
         let command = arguments.value("--on-event").map { EventCommand($0, store: store, stop: stop, console: console) }
         do {
-            let migrator = try migrator(policies)
+            let migrator = try made.get()
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
             var configuration = configuration
             if DeveloperSwitch.traces { configuration.trace = Self.traceHook(console) }
-            let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
+            let (memoryLimit, isRehearsal) = (configuration.limits.memory, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 defer { command?.take(event) }
                 switch event {
@@ -166,9 +166,9 @@ extension Configuration {
         let limit = try arguments.value("--memory-limit", "a size, such as 32MiB") { text in
             Quantity.bytes(text).flatMap { $0 > 0 ? Int(exactly: $0) : nil }
         }
-        memoryLimit = limit ?? memoryLimit
+        limits.memory = limit ?? limits.memory
         try checkMemory()
-        ProcessMemory.keep(MemoryBudget(limit: memoryLimit))
+        ProcessMemory.keep(MemoryBudget(limit: limits.memory))
     }
 }
 
@@ -207,7 +207,7 @@ extension StoreMigration {
         _ first: [String], of stores: [String], _ policies: [String: PolicyFactory]
     ) throws -> [String]? {
         guard let store = first.first else { return nil }
-        let wayBack = Template.messages.lines(configuration.takesSnapshot ? "way back" : "no way back")
+        let wayBack = Template.messages.lines(configuration.snapshots.form != .none ? "way back" : "no way back")
         guard stores.count == 1 else {
             let counts = ["count": Int64(first.count).grouped, "all": Int64(stores.count).grouped]
             return Template.messages.lines("first runs", counts) + wayBack
@@ -247,7 +247,7 @@ extension StoreMigration {
         var hasWorked = false
         for (index, store) in list.stores.enumerated() {
             console.say(Emphasis.heading.mark("\(store) (\(index + 1) of \(list.stores.count))"))
-            let budget = migration.configuration.budget.map { $0 - .nanoseconds(Clock.nanoseconds(since: start)) }
+            let budget = configuration.limits.budget.map { $0 - .nanoseconds(Clock.nanoseconds(since: start)) }
             let outcome: any RunReport
             if stop.isRequested || (hasWorked && budget.map { $0 <= .zero } == true) {
                 outcome = notBegun(store)

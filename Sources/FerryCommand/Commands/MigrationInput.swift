@@ -26,8 +26,8 @@ struct MigrationInput {
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
         // What only shows a migration tells its losses, and refuses none.
-        configuration.losses = .allow
-        configuration.allowedLosses = Set(arguments.values("--lose"))
+        configuration.losses.areAllowed = true
+        configuration.losses.exceptions = Set(arguments.values("--lose"))
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.breaksSync = arguments.has("--break-sync")
         configuration.allowsQuadratic = arguments.has("--accept-loss")

@@ -13,8 +13,8 @@ struct PlanCommand: PolicyCommand {
                 let migrator = try input.migrator(policies)
                 var configuration = input.configuration
                 // A check answers as the migration will.
-                if arguments.has("--check"), !arguments.has("--accept-loss") { configuration.losses = .refuse }
-                configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
+                if arguments.has("--check"), !arguments.has("--accept-loss") { configuration.losses.areAllowed = false }
+                configuration.limits.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
                 var plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath, arguments) }
                 var rendering = PlanRendering(plan: plan, config: arguments.configPath)

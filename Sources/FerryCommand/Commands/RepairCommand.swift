@@ -33,10 +33,10 @@ struct RepairCommand: PolicyCommand {
             without: Set(Self.own + (isCopy ? ["--snapshot", "--snapshot-dir"] : [])))
         if arguments.values("--models").isEmpty { words.insert("--models=\(arguments.operands[0])", at: 0) }
         var migration = try StoreMigration(Arguments(words, for: MigrateCommand.syntax))
-        migration.configuration.repairs = repairs
-        migration.configuration.adopts = adopts
-        migration.configuration.dropUnknown = unknown
-        migration.configuration.keepsVersion = !adopts
+        migration.configuration.repairs.missingParts = repairs
+        migration.configuration.repairs.adoption = adopts
+        migration.configuration.repairs.removals = unknown
+        migration.configuration.repairs.keepsVersion = !adopts
         if adopts { try migration.ask(before: arguments.operands, policies, on: console) }
         return migration.report(on: console, stop: InterruptWatch.start(on: console), policies: policies).code
     }

@@ -24,7 +24,7 @@ struct RollbackCommand: Command {
         let wait = try arguments.wait()
         let report = try files.rollback(
             to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced,
-            waits: wait, onWarning: { console.warn($0.message) })
+            wait: wait, onWarning: { console.warn($0.message) })
         for warning in report.warnings { console.warn(warning.message) }
         let number = report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
         console.result(

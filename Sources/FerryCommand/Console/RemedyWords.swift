@@ -1,19 +1,16 @@
 internal import Ferry
 internal import FerryBase
-internal import FerrySnapshot
 
 /// The wording of the library's remedies for a command line: settings as options, calls as commands.
 enum RemedyWords {
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
-        .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
-        .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--accept-loss",
-        .breaksSync: "--break-sync", .like: "--like", .joinTables: "--join-table",
-        .output: "--output",
-        .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir",
-        .clonesSnapshot: "--snapshot",
-        .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restarts: "--restart",
-        .repairs: "--missing", .adopts: "--adopt", .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
+        .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss", .lossExceptions: "--lose",
+        .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--accept-loss", .breaksSync: "--break-sync",
+        .like: "--like", .joinTables: "--join-table", .output: "--output", .memoryLimit: "--memory-limit",
+        .snapshotFolder: "--snapshot-dir", .snapshotForm: "--snapshot", .damaged: "--damaged",
+        .removals: "--drop-unknown", .restart: "--restart", .missingParts: "--missing", .adoption: "--adopt",
+        .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
     ]
 
     static let commands: [Remedy.Action: String] = [
@@ -22,7 +19,7 @@ enum RemedyWords {
         .recoverJournal: "`ferry repair --recover`",
     ]
 
-    static let repairs: Set<Setting.Name> = [.repairs, .adopts, .dropUnknown]
+    static let repairs: Set<Setting.Name> = [.missingParts, .adoption, .removals]
 
     /// The option with its value, or the whole command of a repair.
     static func words(_ setting: Setting, repair: String = "ferry repair STORE") -> String {
@@ -38,7 +35,6 @@ enum RemedyWords {
         // A setting without an option keeps the library's name.
         guard let option = options[setting.name] else { return "\(setting)" }
         switch setting.value {
-        case .flag(false)? where setting.name == .clonesSnapshot: return "\(option) \(SnapshotForm.preferred.rawValue)"
         case nil, .flag: return option
         case .choice where setting.name == .losses: return option
         case .some(.some(let words)) where setting.name == .chain:
@@ -65,7 +61,7 @@ extension FerryError {
         guard isOfRepair || remedy.actions.contains(where: { $0 != .again }) else { return self }
         var named = self
         named.remedy = Remedy(
-            remedy.worded({ RemedyWords.words($0, repair: arguments.repair(store, migrates: $0.name == .adopts)) }) {
+            remedy.worded({ RemedyWords.words($0, repair: arguments.repair(store, migrates: $0.name == .adoption)) }) {
                 RemedyWords.words($0, of: store)
             })
         return named

@@ -9,8 +9,8 @@ struct TuneCommand: PolicyCommand {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let input = try MigrationInput(arguments)
         var configuration = input.configuration
-        configuration.verify = .none
-        configuration.takesSnapshot = false
+        configuration.verification = .none
+        configuration.snapshots.form = .none
         try configuration.takeMemoryLimit(arguments)
         let sizes = try sizes()
         let time = try arguments.time("--chunk-time", "a duration, such as 500ms or 15s") ?? .milliseconds(500)
@@ -18,7 +18,7 @@ struct TuneCommand: PolicyCommand {
         let progress = try ProgressForm(arguments)
         var result = TuneResult(
             store: input.store.filePath, sample: try arguments.count("--sample", in: 1...Int64.max),
-            chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit))
+            chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.limits.memory))
         return try ReportFile.named(by: arguments).written(TuneResult.title, of: result.store) {
             var code = ExitCode.success
             let migrator = try input.migrator(policies)
@@ -32,11 +32,11 @@ struct TuneCommand: PolicyCommand {
             } else if let size = sizes.first, sizes.count == 1, times == 1 {
                 // Of several measurements, this is one process of many.
                 let stop = InterruptWatch.start(on: console, notice: console.isJSON ? nil : Self.notice)
-                configuration.chunkSize = .rows(size)
+                configuration.chunks.size = .rows(size)
                 let renderer = ProgressRenderer(progress, on: console)
                 defer { renderer.finish() }
                 renderer.plan(
-                    RunOutline(steps: plan.steps.count, memoryLimit: configuration.memoryLimit, isRehearsal: true))
+                    RunOutline(steps: plan.steps.count, memoryLimit: configuration.limits.memory, isRehearsal: true))
                 let rehearsal = try migrator.rehearse(configuration, sample: result.sample, stop: stop) { event in
                     if case .phase(let phase, let step) = event { renderer.begin(phase, step: step) }
                     if case .progress(let update) = event { renderer.show(update) }

@@ -195,7 +195,7 @@ struct RunDatabase {
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
                 .runDiffers, "The scratch database in \(file.folder) does not belong to the new store next to it.",
-                remedy: "Start the run over with \(on: .restarts).")
+                remedy: "Start the run over with \(on: .restart).")
         }
     }
 }

@@ -35,10 +35,10 @@ extension SourceModelWriter {
         let shown = places.prefix(8).joined(separator: ", ") + (places.count > 8 ? " and \(places.count - 8) more" : "")
         return switch kind {
         case .defaultValue: "The XML of a model cannot express the default value of: \(shown)."
-        case .userInfo: "User info that is not text is left out, of: \(shown)."
-        case .validation: "Validation rules that Xcode's editor does not have are left out, of: \(shown)."
-        case .fetchedProperty: "Fetched properties are left out: \(shown)."
-        case .fetchRequest: "Fetch request templates are left out: \(shown)."
+        case .userInfo: "User info that is not text is omitted: \(shown)."
+        case .validation: "Validation rules that Xcode's editor does not have are omitted: \(shown)."
+        case .fetchedProperty: "Fetched properties are omitted: \(shown)."
+        case .fetchRequest: "Fetch request templates are omitted: \(shown)."
         case .bound:
             "A model made in code has another number for \"no maximum\" than Xcode's models. It is kept, and Xcode may "
                 + "compile it to another version hash: \(shown)."

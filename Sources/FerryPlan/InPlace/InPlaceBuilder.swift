@@ -237,7 +237,7 @@ struct InPlaceBuilder {
         }
     }
 
-    private mutating func setAside(_ table: String) { rename(table, to: freeName(), "its name is needed") }
+    private mutating func setAside(_ table: String) { rename(table, to: freeName(), "another table takes its name") }
 
     mutating func freeName() -> String {
         repeat { asides += 1 } while schema.tables["FERRY_\(asides)"] != nil

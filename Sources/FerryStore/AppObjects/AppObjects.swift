@@ -77,7 +77,7 @@ package struct AppObjects: Sendable {
                 FerryError(
                     .unknownObject,
                     "The store has no object \(name) that can be dropped: only objects that are not Core Data's can be.",
-                    remedy: known.isEmpty ? "Leave \(setting: .dropUnknown) out." : "There are: \(known)."))
+                    remedy: known.isEmpty ? "Leave \(setting: .removals) out." : "There are: \(known)."))
         }
     }
 
@@ -241,7 +241,7 @@ package struct AppObjects: Sendable {
             .unknownObject,
             "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
             remedy: """
-                Continue without it with \(setting: .dropUnknown, .element(object.name)); the app can recreate it \
+                Continue without it with \(setting: .removals, .element(object.name)); the app can recreate it \
                 afterwards.
                 """)
     }

@@ -180,7 +180,7 @@ struct LayoutFinder {
             FerryError(
                 .damagedSource, message,
                 remedy: """
-                    Check that the model is the store's own. Then create what is missing with \(on: .repairs), or restore the \
+                    Check that the model is the store's own. Then create what is missing with \(on: .missingParts), or restore the \
                     store from a backup.
                     """,
                 place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property)))

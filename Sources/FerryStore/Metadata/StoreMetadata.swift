@@ -99,7 +99,7 @@ package struct StoreMetadata: Sendable, Hashable {
         else {
             throw FerryError(
                 .notACoreDataStore, "\(path) is a database, but not a Core Data store: it has no store metadata.",
-                remedy: "Name the store's main file, with its -wal next to it if it has one.")
+                remedy: "Pass the store's main file, with its -wal next to it if it has one.")
         }
         return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
     }

@@ -33,7 +33,7 @@ struct MappedInPlaceTests {
         _ change: (inout Configuration) -> Void = { _ in },
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        var configuration = Configuration { $0.takesSnapshot = false }
+        var configuration = Configuration { $0.snapshots.form = .none }
         change(&configuration)
         return try Migrator(
             store: URL(fileURLWithPath: store),

@@ -114,9 +114,9 @@ struct ChangeSweepTests {
             $0.target = "App 2"
             $0.output = URL(fileURLWithPath: output)
             $0.executor = store.way.executor
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
         }
-        configuration.jobs = jobs
+        configuration.limits.processors = jobs
         return configuration
     }
 

@@ -22,7 +22,7 @@ struct BudgetTests {
     private func loop(_ scenario: Scenario) throws -> Int {
         for call in 1...500 {
             do {
-                try scenario.run { $0.budget = .nanoseconds(1) }
+                try scenario.run { $0.limits.budget = .nanoseconds(1) }
                 return call
             } catch let error as FerryError {
                 try #require(error.code == .budgetSpent, "\(error)")
@@ -67,7 +67,7 @@ struct BudgetTests {
     @Test("A large enough budget changes nothing")
     func isNotSpent() throws {
         let small = try SmallMigration()
-        let report = try small.migrator().migrate(.allowingLosses { $0.budget = .seconds(3_600) })
+        let report = try small.migrator().migrate(.allowingLosses { $0.limits.budget = .seconds(3_600) })
         #expect(report.outcome == .migrated && !report.resumed)
     }
 
@@ -78,7 +78,7 @@ struct BudgetTests {
     func isReason(_ statement: Int) throws {
         let small = try SmallMigration()
         let (isIn, statements) = (Locked(Phase.preflight), Locked(0))
-        var configuration = Configuration.allowingLosses { $0.budget = .milliseconds(500) }
+        var configuration = Configuration.allowingLosses { $0.limits.budget = .milliseconds(500) }
         configuration.trace = { event in
             guard event.kind == .statement, event.text.hasPrefix("SELECT"), isIn.withLock({ $0 == .rows }) else {
                 return
@@ -103,7 +103,7 @@ struct BudgetTests {
         let stop = StopRequest()
         stop.request(FerryError(.interrupted, "Stopped by hand."))
         let error = #expect(throws: FerryError.self) {
-            try small.migrator().migrate(.allowingLosses { $0.budget = .nanoseconds(1) }, stop: stop)
+            try small.migrator().migrate(.allowingLosses { $0.limits.budget = .nanoseconds(1) }, stop: stop)
         }
         #expect(error?.code == .interrupted)
     }
@@ -149,8 +149,8 @@ struct HeldSwapTests {
         guard writes else { return try scenario.run() }
         let error = #expect(throws: FerryError.self) { try scenario.run() }
         #expect(error?.code == .sourceChanged && error?.code.consequence == .refused)
-        #expect(error?.remedy.description.contains("restarts = true") == true)
-        try scenario.run { $0.restarts = true }
+        #expect(error?.remedy.description.contains("restart = true") == true)
+        try scenario.run { $0.restart = true }
         let store = try Connection(path: scenario.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
     }

@@ -88,7 +88,7 @@ struct FaultMatrixTests {
         } catch let error as FerryError
             where error.code == .destinationChanged && disk.hasRelinked(fileNamed: "destination.sqlite")
         {
-            try scenario.run { $0.restarts = true }
+            try scenario.run { $0.restart = true }
         }
     }
 }

@@ -36,8 +36,8 @@ struct Scenario {
 
     /// Runs every step separately, with small chunks, and with the same time for all calls.
     static let configuration = Configuration.allowingLosses {
-        $0.chunkSize = .rows(5)
-        $0.composes = false
+        $0.chunks.size = .rows(5)
+        $0.composition = false
         $0.now = { Date(timeIntervalSinceReferenceDate: 0) }
     }
 
@@ -110,7 +110,7 @@ struct Scenario {
         configuration.output = output.map { URL(fileURLWithPath: $0) }
         configuration.thresholds.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         if kind == .unchangedToOutput { configuration.target = "App 1" }
-        configuration.clonesSnapshot = kind.clones
+        configuration.snapshots.form = kind.clones ? .clone : .archive
         if [.mapped, .keptAlone].contains(kind) { configuration.target = "App 2" }
         if [.copy, .copyToOutput].contains(kind) { configuration.executor = .set }
         if kind == .staged {

@@ -142,7 +142,7 @@ final class RandomPair {
     private func configuration(to target: String, at output: String? = nil) -> Configuration {
         .allowingLosses {
             $0.target = target
-            $0.takesSnapshot = false
+            $0.snapshots.form = .none
             $0.executor = way.executor
             $0.output = output.map { URL(fileURLWithPath: $0) }
         }

@@ -35,7 +35,7 @@ struct Notes {
     private static func cancel(_ migrator: Migrator) async throws {
         let (begun, signal) = AsyncStream.makeStream(of: Int64.self)
         let work = Task {
-            try await migrator.migrate(Configuration { $0.chunkSize = .rows(100) }) { event in
+            try await migrator.migrate(Configuration { $0.chunks.size = .rows(100) }) { event in
                 guard case .progress(let update) = event, update.phase == .rows else { return }
                 signal.yield(update.done)
             }
