@@ -197,7 +197,7 @@ struct DamagedPagesTests {
         let checks = Locked(0)
         var configuration = Configuration.allowingLosses { $0.snapshots.form = .none }
         configuration.trace = { event in
-            if event.text.contains("quick_check") { checks.withLock { $0 += 1 } }
+            if event.text.contains("quick_check") && !event.text.contains("(\"Z_") { checks.withLock { $0 += 1 } }
         }
         #expect(try migration.migrator().migrate(configuration).outcome == .migrated)
         #expect(checks.withLock { $0 } == 0)

@@ -50,7 +50,8 @@ struct InPlaceDifferenceTests {
             error.remedy.description == """
                 Copy every row instead, with `executor = .row` and `restart = true`, and report this.
                 """)
-        #expect(FileManager.default.contents(atPath: path) == before)
+        // But for the counters in the header, which the change of the journal mode raises.
+        #expect(FileManager.default.contents(atPath: path)?.dropFirst(100) == before?.dropFirst(100))
         configuration.executor = .row
         configuration.restart = true
         let report = try migrator.migrate(configuration)
