@@ -6,7 +6,6 @@ internal import FerryModel
 struct GenerateCommand: Command {
     static let name = "generate"
 
-    private static let usualRows: Int64 = 1_000
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 
     let arguments: Arguments
@@ -35,9 +34,7 @@ struct GenerateCommand: Command {
         try WritePlace().check(output, endings: [])
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
-        try FerryError.wrapping(on: output) {
-            try generator.generate(at: output, files: files) { renderer.show($0) }
-        }
+        try FerryError.wrapping(on: output) { try generator.generate(at: output, files: files) { renderer.show($0) } }
         let seconds = Clock.seconds(since: start)
         renderer.finish()
         let bytes = try files.attributes(output).size
@@ -60,7 +57,7 @@ struct GenerateCommand: Command {
 
     private func options() throws(FerryError) -> GenerationOptions {
         var options = GenerationOptions(
-            rows: try arguments.count("--rows", in: Self.counts) ?? Self.usualRows,
+            rows: try arguments.count("--rows", in: Self.counts) ?? 1_000,
             seed: UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1))
         for text in arguments.values("--rows-of") {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)

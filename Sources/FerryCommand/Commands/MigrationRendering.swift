@@ -103,9 +103,10 @@ struct MigrationRendering: RunReport {
             + (rehearsal == nil ? "" : "; nothing was changed")
         var parts: [Report.Part] = [.space] + objects + [.list(readings)] + Report.Part.losses(run.losses)
         parts += (run.transformed ?? []).parts
-        parts += [.list(remarks), .space, .facts(margin: 14, facts)]
+        parts += [.list(remarks), .space, .facts(margin: 14, facts, onPage: "Figures")]
         parts +=
-            Report.Part.differences(run.verification.differences) + warnings + details.parts(inRehearsal: isRehearsed)
+            Report.Part.differences(run.verification.differences) + warnings
+            + details.parts(inRehearsal: isRehearsed, peak: run.peakResidentBytes)
         var report = Report(Self.title, run.losses.isEmpty ? .good : .caution, verdict, parts)
         report.endsWithVerdict = true
         return report

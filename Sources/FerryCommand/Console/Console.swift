@@ -214,14 +214,15 @@ enum Emphasis: Character, CaseIterable, Sendable {
 enum WorkFolder {
     private static let path = FileManager.default.currentDirectoryPath
 
-    /// The line with paths from the current folder instead of those in it.
+    /// The line with paths from the current folder instead of those in it, and a point for the folder at its end.
     static func shortened(_ line: String) -> String {
         guard path != "/", line.contains(path) else { return line }
         let parts = line.split(separator: path + "/", omittingEmptySubsequences: false)
-        return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
+        let shown = parts.dropFirst().reduce(into: String(parts[0])) { text, part in
             // A folder of this name in another one stays.
             let begins = text.last.map { " \"'`(:=".contains($0) } ?? true
             text += (begins ? "" : path + "/") + part
         }
+        return shown.hasSuffix(" " + path) ? shown.dropLast(path.count) + "." : shown
     }
 }

@@ -65,9 +65,9 @@ struct ReportDetails {
         return json
     }
 
-    func parts(inRehearsal isRehearsal: Bool = false) -> [Report.Part] {
+    func parts(inRehearsal isRehearsal: Bool = false, peak: Int64? = nil) -> [Report.Part] {
         let drawing = samples.flatMap {
-            RunDrawing($0, limit: memoryLimit) { $0.label(inRehearsal: isRehearsal) }.markup
+            RunDrawing($0, limit: memoryLimit, peak: peak) { $0.label(inRehearsal: isRehearsal) }.markup
         }
         return [
             .onPage("Over time", drawing.map { [$0] } ?? []), .lineage(lineages ?? []), .statements(statements ?? []),

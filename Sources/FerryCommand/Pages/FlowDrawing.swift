@@ -93,8 +93,8 @@ struct FlowDrawing {
             Drawing.move("V", to + height),
             Drawing.move("C", middle, to + height, middle, from + height, start, from + height), "Z",
         ]
-        let number = Quantity.rowsText(flow.count, isEstimated: flow.isEstimated)
-        let words = "\(flow.source ?? "new") → \(flow.destination ?? flow.end): \(number)"
+        let number = flow.count.map { ": " + Quantity.rowsText($0, isEstimated: flow.isEstimated) }
+        let words = "\(flow.source ?? "new") → \(flow.destination ?? flow.end)" + (number ?? "")
         return .element(
             "g", [:], .element("title", [:], words),
             .element(
@@ -108,17 +108,15 @@ struct FlowDrawing {
         let anchor = isLeft ? "end" : "start"
         let middle = node.y + node.height / 2
         let (counts, mappings) = (node.flows.compactMap(\.count), Set(node.flows.map(\.mapping)))
-        var number = Quantity.rowsText(
-            counts.count == node.flows.count ? counts.clampedSum : nil,
-            isEstimated: node.flows.contains { $0.isEstimated })
+        var number =
+            counts.count < node.flows.count
+            ? "" : Quantity.rowsText(counts.clampedSum, isEstimated: node.flows.contains { $0.isEstimated })
         // Several mappings mostly read the same objects: the sum of their numbers would mean nothing.
         if isLeft, mappings.count > 1 { number = "by \(mappings.count) mappings" }
         let room = isLeft ? labelX - 2 : Self.width - labelX - 2
-        let name = Drawing.text(node.name, labelX, middle - 2, within: room, size: 11, anchor: anchor)
-        return [
-            Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),
-            name,
-            Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true),
-        ]
+        let name = Drawing.text(
+            node.name, labelX, number.isEmpty ? middle + 4 : middle - 2, within: room, size: 11, anchor: anchor)
+        return [Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"), name]
+            + (number.isEmpty ? [] : [Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true)])
     }
 }

@@ -21,11 +21,25 @@ indirect enum Markup: Sendable {
     }
 
     /// A name from a model or a path, isolated from the writing direction of the text around it.
-    static func name(_ text: String) -> Markup { .element("bdi", [:], text) }
+    ///
+    /// A long one may break behind a part of a path and before a word of a name.
+    static func name(_ text: String) -> Markup {
+        guard text.count > longestLine else { return .element("bdi", [:], text) }
+        var parts = [""]
+        for character in text {
+            let last = parts[parts.count - 1].last ?? character
+            if "/_".contains(last) || last.isLowercase && character.isUppercase { parts.append("") }
+            parts[parts.count - 1].append(character)
+        }
+        return .element("bdi", [:], Array(parts.flatMap { [.text($0), .node("wbr", [], [])] }.dropLast()))
+    }
+
+    /// Characters of a name that fit a card of a narrow page.
+    private static let longestLine = 20
 
     /// Elements without an end tag; the SVG elements among them end with `/>`, as XML requires.
     private static let empty: Set<String> = [
-        "meta", "rect", "line", "path", "circle", "polyline", "br", "polygon",
+        "meta", "wbr", "rect", "line", "path", "circle", "polyline", "br", "polygon",
     ]
 
     var written: String {

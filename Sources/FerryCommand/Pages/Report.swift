@@ -4,8 +4,8 @@ internal import FerryBase
 /// A report in parts, which a terminal prints and a page shows.
 struct Report: Sendable {
     enum Part: Sendable {
-        /// Labels with their values, if there are values; a terminal's values begin after `margin` characters.
-        case facts(margin: Int, [(label: String, value: String?)])
+        /// Labels with their values, if any: a terminal's begin after `margin` characters, a page's below a heading.
+        case facts(margin: Int, [(label: String, value: String?)], onPage: String? = nil)
         case heading(String)
         case paragraph(String)
         case list([String])
@@ -36,7 +36,7 @@ struct Report: Sendable {
 
     private func lines(_ part: Part, width: Int) -> [String] {
         switch part {
-        case .facts(let margin, let facts):
+        case .facts(let margin, let facts, _):
             facts.compactMap { label, value in
                 value.map { label + String(repeating: " ", count: max(1, margin - label.count)) + $0 }
             }
@@ -53,9 +53,9 @@ struct Report: Sendable {
         }
     }
 
-    /// The table without columns of nothing or of zeros.
+    /// The table without columns of nothing, of zeros or of unknown numbers.
     private static func filled(_ columns: [TableColumn], _ rows: [[String]]) -> TextTable {
-        let shown = columns.indices.filter { column in rows.contains { !["", "0", "–"].contains($0[column]) } }
+        let shown = columns.indices.filter { column in rows.contains { !["", "0", "–", "?"].contains($0[column]) } }
         return TextTable(shown.map { columns[$0] }, rows.map { row in shown.map { row[$0] } })
     }
 
@@ -79,7 +79,7 @@ struct Report: Sendable {
             let title: String? =
                 switch part {
                 case .heading(let text): text
-                case .onPage(let text, _): markup.isEmpty ? nil : text
+                case .onPage(let text, _), .facts(_, _, let text): markup.isEmpty ? nil : text
                 default: nil
                 }
             if let title {
@@ -100,7 +100,7 @@ struct Report: Sendable {
 
     private static func markup(_ part: Part) -> [Markup] {
         switch part {
-        case .facts(_, let facts):
+        case .facts(_, let facts, _):
             let known = facts.flatMap { label, value -> [Markup] in
                 value.map { [.element("dt", [:], label), .element("dd", [:], .name($0))] } ?? []
             }

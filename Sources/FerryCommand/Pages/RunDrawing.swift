@@ -22,11 +22,10 @@ struct RunSamples: Sendable {
     /// The highest memory sample of each interval; nil without a sample.
     private(set) var memory: [Int64?] = []
 
-    init() {}
-
     mutating func begin(_ phase: Phase, step: Int?, at seconds: Double, memoryBytes: Int64?) {
         let isNew = spans.last?.phase != phase || spans.last?.step != step
-        let start = max(0, seconds.isFinite ? seconds : 0)
+        // The run begins with its first phase, which is told when its plan is made.
+        let start = spans.isEmpty ? 0 : max(0, seconds.isFinite ? seconds : 0)
         if isNew, spans.count < Self.mostSpans {
             if !spans.isEmpty { spans[spans.count - 1].end = max(spans[spans.count - 1].end, start) }
             spans.append(Span(phase: phase, step: step, start: start, end: start))
@@ -34,11 +33,9 @@ struct RunSamples: Sendable {
         sample(at: seconds, memoryBytes: memoryBytes)
     }
 
-    /// Notes the memory; without effect before the first phase.
     mutating func sample(at seconds: Double, memoryBytes: Int64?) {
-        guard !spans.isEmpty else { return }
         let seconds = max(0, seconds.isFinite ? seconds : 0)
-        spans[spans.count - 1].end = max(spans[spans.count - 1].end, seconds)
+        if !spans.isEmpty { spans[spans.count - 1].end = max(spans[spans.count - 1].end, seconds) }
         while seconds / intervalSeconds >= Double(Self.most) {
             intervalSeconds *= 2
             memory = stride(from: 0, to: memory.count, by: 2).map {
@@ -71,16 +68,24 @@ final class RunSampler: Sendable {
     private let start = Clock.nanoseconds()
     private let state = Locked(RunSamples())
 
-    var samples: RunSamples { state.withLock { $0 } }
+    /// The samples until now.
+    var samples: RunSamples {
+        sample()
+        return state.withLock { $0 }
+    }
 
     init() { sampleLater() }
 
     private func sampleLater() {
         queue.asyncAfter(deadline: .now() + .milliseconds(Self.timerMilliseconds)) { [weak self] in
             guard let self else { return }
-            state.withLock { $0.sample(at: Clock.seconds(since: start), memoryBytes: ResidentMemory.bytes()) }
+            sample()
             sampleLater()
         }
+    }
+
+    private func sample() {
+        state.withLock { $0.sample(at: Clock.seconds(since: start), memoryBytes: ResidentMemory.bytes()) }
     }
 
     func begin(_ phase: Phase, step: Int?) {
@@ -102,8 +107,10 @@ struct RunDrawing {
     private let lines: [(key: String, elements: [RunSamples.Span])]
     private let total: Double
     private let limit: Double
+    /// That of the report, if it tells one: another number would contradict it.
+    private let peak: Double
 
-    init(_ samples: RunSamples, limit: Int64, label: (Phase) -> String) {
+    init(_ samples: RunSamples, limit: Int64, peak: Int64? = nil, label: (Phase) -> String) {
         memory = samples.memory.enumerated().compactMap { index, bytes in
             bytes.map { (Double(index) * samples.intervalSeconds, Double(max(0, $0))) }
         }
@@ -111,6 +118,7 @@ struct RunDrawing {
         lines = each.count > Self.mostLines ? samples.spans.groups { label($0.phase) } : each
         total = max(samples.spans.map(\.end).max() ?? 0, memory.last?.seconds ?? 0)
         self.limit = Double(limit)
+        self.peak = peak.map(Double.init) ?? memory.map(\.bytes).max() ?? 0
     }
 
     var markup: Markup? {
@@ -139,7 +147,6 @@ struct RunDrawing {
     }
 
     private var curve: [Markup] {
-        let peak = memory.map(\.bytes).max() ?? 0
         let high = max(peak, limit) * 1.15
         guard high > 0, let first = memory.first, let last = memory.last else { return [] }
         let bottom = Self.top + Self.plot

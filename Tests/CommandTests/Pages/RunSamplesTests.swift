@@ -10,7 +10,6 @@ struct RunSamplesTests {
         arguments: [1, 60, 36_000])
     func staysBounded(seconds: Int) {
         var samples = RunSamples()
-        samples.sample(at: 0, memoryBytes: 1 << 30)
         samples.begin(.rows, step: 1, at: 0, memoryBytes: 1 << 20)
         let all = 20_000
         for number in 1...all {

@@ -30,7 +30,7 @@ struct RefusedStepTests {
         let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
         #expect(plan.output.contains("Step 1   App 1 → App 2  (refused)"), "\(plan.output)")
         #expect(plan.output.contains("Step 2   App 2 → App 3  (mapping model Two)"))
-        #expect(plan.output.contains("BookToBook      Book  Book     ?"), "\(plan.output)")
+        #expect(!plan.output.contains(" Rows ") && !plan.output.contains("?"), "\(plan.output)")
     }
 
     @Test("A subentity's constraint on an inherited attribute covers the whole table, and preflight checks it")
