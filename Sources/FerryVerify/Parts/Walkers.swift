@@ -234,7 +234,9 @@ extension VerificationSummary {
         checked += other.checked
         notRecomputed += other.notRecomputed
         for found in other.differences {
-            add(check: found.check.rawValue, entity: found.entity, count: found.count, example: found.example)
+            add(
+                check: found.check.rawValue, entity: found.entity, property: found.property, count: found.count,
+                example: found.example)
         }
     }
 }

@@ -114,8 +114,10 @@ extension StepRun {
                 if damaging == nil { verification.kept = report.kept }
                 let differences = try verification.run(before: connection).differences
                 guard differences.isEmpty else {
+                    // Data that break a rule of the new version are no fault of the step.
+                    let breakRules = differences.allSatisfy { $0.check == .constraints }
                     throw FerryError(
-                        .verificationFailed, "Differences" + differences.map { ": " + $0.title }.joined())
+                        breakRules ? .mandatoryValue : .verificationFailed, "Differences" + differences.map { ": " + $0.title }.joined())
                 }
             }
         } catch {

@@ -186,7 +186,7 @@ struct LinksCheckTests {
         for mode in [VerifyMode.full, .quick] {
             let found = try verify(made, way, mode, told: [])
             #expect(found.map(\.check) == [.links] && found.map(\.count) == [form.count], "\(mode): \(found)")
-            #expect(found.first?.entity == "Book" && found.first?.example != nil)
+            #expect(found.first?.entity == "Book" && found.first?.property != nil && found.first?.example != nil)
             #expect(try verify(made, way, mode, told: [told(form, form.count)]).isEmpty)
             #expect(try verify(made, way, mode, told: [told(form, nil)]).isEmpty)
             #expect(try verify(made, way, mode, told: [told(form, form.count - 1)]).map(\.count) == [1])
