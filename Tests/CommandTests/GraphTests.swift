@@ -125,6 +125,22 @@ struct GraphTests {
         }
     }
 
+    @Test("A long name is cut; the type behind it is not, and both names of a relationship are seen")
+    func keepsTypes() throws {
+        let name = String(repeating: "name", count: 20)
+        for (text, expected) in [
+            ("\(name): transformable, mandatory", /name.*…[a-z]*: transformable, mandatory$/),
+            ("\(name) → Big\(name)Order (to-many)", /name.*…[a-z]* → Big.*…[a-zA-Z]+ \(to-many\)$/),
+            ("customer → Big\(name)Order", /customer → Big.*…[a-zA-Z]*Order$/),
+        ] {
+            let written = Drawing.text(text, 0, 0, within: 396).written
+            let parts = written.replacing("\n", with: "").components(separatedBy: "</title>")
+            let shown = try #require(parts.last?.components(separatedBy: "<").first)
+            #expect(try expected.firstMatch(in: shown) != nil, "\(written)")
+            #expect(TextMetrics.width(shown, size: Drawing.size) <= 397)
+        }
+    }
+
     private func overlap(_ boxes: [Rect]) -> Bool {
         boxes.indices.contains { index in boxes[(index + 1)...].contains { $0.overlaps(boxes[index]) } }
     }

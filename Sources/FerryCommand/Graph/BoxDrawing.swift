@@ -93,7 +93,9 @@ struct BoxDrawing {
         let layout = layout
         var parts = [
             Markup.element("title", [:], title),
-            Drawing.text(title, 16, 22, style: "font-weight:600;font-size:15px"),
+            Drawing.text(
+                title, 16, 22, within: layout.width - 32, size: 15, isBold: true,
+                style: "font-weight:600;font-size:15px"),
             Drawing.text(legend, 16, 42, isSoft: true),
         ]
         for (box, rect) in zip(boxes, layout.boxes) { parts += drawn(box, in: rect) }
@@ -103,8 +105,7 @@ struct BoxDrawing {
 
     private func drawn(_ box: Box, in rect: Rect) -> [Markup] {
         let (x, room) = (rect.x + Drawing.inset, rect.width - 2 * Drawing.inset)
-        let title = Drawing.text(
-            box.title, x, rect.y + 20, within: room, isBold: true, style: "font-weight:600")
+        let title = Drawing.text(box.title, x, rect.y + 20, within: room, isBold: true, style: "font-weight:600")
         return [Drawing.rect(rect, box.style, corner: "5"), title]
             + box.shown.enumerated().map { index, line in
                 Drawing.text(line, x, rect.y + 40 + Double(index) * Self.pitch, within: room)

@@ -14,20 +14,21 @@ enum Drawing {
 
     /// A text that is cut to keep within a room in any common font, or to 200 characters.
     ///
-    /// A name is cut in its middle; the type behind it stays whole. A tooltip has the whole text.
+    /// A name is cut in its middle; the type behind it stays whole, and of a relationship both names are seen. A tooltip
+    /// has the whole text.
     static func text(
         _ text: String, _ x: Double, _ y: Double, within room: Double? = nil, size: Double = Drawing.size,
         isBold: Bool = false, anchor: String? = nil, isSoft: Bool = false, style: String? = nil
     ) -> Markup {
-        let end = text.firstRange(of: ": ").map { String(text[$0.lowerBound...]) } ?? ""
-        let endWidth = TextMetrics.width(end, size: size, isBold: isBold)
+        let mark = [": ", " → "].compactMap { text.firstRange(of: $0)?.lowerBound }.min() ?? text.endIndex
         let shown =
             room.map { room in
-                guard !end.isEmpty, endWidth < room / 2 else {
-                    return TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
-                }
-                let name = String(text.dropLast(end.count))
-                return TextMetrics.fitted(name, into: room - endWidth, size: size, isBold: isBold) + end
+                let (name, rest) = (String(text[..<mark]), String(text[mark...]))
+                let least = room * (rest.hasPrefix(": ") ? 0.7 : 0.6)
+                let free = room - TextMetrics.width(name, size: size, isBold: isBold)
+                let end = TextMetrics.fitted(rest, into: max(least, free), size: size, isBold: isBold)
+                let left = room - TextMetrics.width(end, size: size, isBold: isBold)
+                return TextMetrics.fitted(name, into: left, size: size, isBold: isBold) + end
             } ?? shortened(text, to: 200)
         // Without a textLength, which would stretch the letters of a narrow font.
         return .element(

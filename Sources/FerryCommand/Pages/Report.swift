@@ -71,7 +71,7 @@ struct Report: Sendable {
         var body = [
             Markup.element(
                 "p", ["class": "verdict \(verdict.kind)", "role": "status"],
-                "\(Self.signs[verdict.kind] ?? "") \(verdict.text)")
+                .text((Self.signs[verdict.kind] ?? "") + " "), .name(verdict.text))
         ]
         var headings: [String] = []
         for part in parts {
