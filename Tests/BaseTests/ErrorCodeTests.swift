@@ -36,17 +36,6 @@ struct ErrorCodeTests {
         }
     }
 
-    @Test("No other file declares error codes")
-    func declaresOnce() throws {
-        let sources = Fixtures.packageRoot + "/Sources"
-        let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
-        for file in files where !file.hasSuffix("FerryError.swift") {
-            let source = try String(contentsOfFile: "\(sources)/\(file)", encoding: .utf8)
-            #expect(!source.contains("extension FerryError.Code"), "\(file)")
-            #expect(!source.contains("FerryError.Code("), "\(file)")
-        }
-    }
-
     /// Returns the lines of the page: part 0 has the errors, part 1 the warnings.
     private static func lines(ofPart part: Int) throws -> [Substring] {
         let page = try String(contentsOfFile: Fixtures.packageRoot + "/docs/errors.md", encoding: .utf8)

@@ -11,7 +11,7 @@ import Testing
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
-    static let chunkSizes: [ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
+    static let chunkSizes: [ChunkSize] = [.automatic, .rows(1), .rows(7)]
 
     @Test("There are cases with a mapping model and inferred ones: without cases the other tests would pass")
     func areThere() { #expect(Set(Case.all.map(\.isInferred)).count == 2) }

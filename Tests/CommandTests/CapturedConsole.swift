@@ -1,10 +1,12 @@
+internal import Dispatch
 internal import Ferry
 internal import FerryBase
+internal import Unsynced
 
 @testable internal import FerryCommand
 
 /// The output of a command, for assertions.
-struct Captured {
+struct Captured: Sendable {
     var exitCode: ExitCode
     var output: String
     var diagnostics: String
@@ -21,6 +23,20 @@ struct Captured {
         let code = FerryCommand.run(words, on: console, policies: policies)
         return Captured(
             exitCode: code, output: texts.output.withLock { $0 }, diagnostics: texts.diagnostics.withLock { $0 })
+    }
+
+    /// Runs a command line on a thread of its own, whose working folder is the given one; nil if threads share theirs.
+    static func run(_ words: [String], in folder: String) throws -> Captured? {
+        let (done, captured) = (DispatchSemaphore(value: 0), Locked<Captured?>(nil))
+        try WorkThread.start("ferry.command") {
+            if ferry_enter_folder(folder) == 0 {
+                let found = run(words, isJSON: words.prefix { $0 != "--" }.contains("--json"))
+                captured.withLock { $0 = found }
+            }
+            done.signal()
+        }
+        done.wait()
+        return captured.withLock { $0 }
     }
 
     private final class Texts: Sendable {

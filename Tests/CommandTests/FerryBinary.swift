@@ -10,6 +10,16 @@ enum FerryBinary {
         var diagnostics: String
     }
 
+    /// Runs a command line in this process if possible: a process of its own takes three times as long, because it loads
+    /// libraries and fills the runtime's tables.
+    static func runHere(_ words: [String], in folder: String) throws -> Outcome {
+        // A variable of the environment needs a process.
+        guard !words.contains(where: { $0.hasPrefix("FERRY_") }), let captured = try Captured.run(words, in: folder)
+        else { return try run(words, in: folder) }
+        return Outcome(
+            exitCode: captured.exitCode.rawValue, output: captured.output, diagnostics: captured.diagnostics)
+    }
+
     /// Runs a command line to its end; standard output is a file, so that neither stream can block the other.
     ///
     /// Without `program`, the program beside the test bundle runs. A signal is sent once, as soon as standard error

@@ -82,7 +82,8 @@ struct OperatorTests {
     func refusesInPlace() throws {
         let order = try inPhase(
             "rows", "\(ferry()) control App.sqlite pause; \(ferry()) control App.sqlite chunk-size 9")
-        let outcome = try app.run(words + order)
+        // The hook writes to the process's standard error.
+        let outcome = try FerryBinary.run(words + order, in: app.folder.path)
         // The last command of the hook fails, which stops the run: the store is as before.
         #expect(outcome.exitCode == 1, "\(outcome.diagnostics)")
         #expect(outcome.diagnostics.contains("one transaction, which cannot rest"))

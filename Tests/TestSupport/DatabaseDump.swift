@@ -101,13 +101,16 @@ package struct DatabaseDump {
 
     /// Returns printable ASCII unchanged and all other bytes escaped, so that a line of a dump is a line of text.
     private func escaped(_ bytes: UnsafeRawBufferPointer) -> String {
-        String(
-            decoding: bytes.flatMap { byte -> [UInt8] in
-                switch byte {
-                case UInt8(ascii: "\\"), 0..<32, 127...: Array("\\x\(DatabaseDump.digits[Int(byte)])".utf8)
-                default: [byte]
-                }
-            }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\\"), 0..<32, 127...:
+                text.append(contentsOf: "\\x\(DatabaseDump.digits[Int(byte)])".utf8)
+            default: text.append(byte)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     private func hexadecimal(_ bytes: UnsafeRawBufferPointer) -> String {

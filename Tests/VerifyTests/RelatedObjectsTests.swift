@@ -318,11 +318,10 @@ struct RelatedObjectsTests {
         try change(destination, damage.sql)
         let whole = try verify(jobs: 2).differences
         var resumed: VerificationSummary?
-        // After a few units in one case, after more in the others.
-        let budget: UInt64 = number == 2 ? 4_000_000 : 40_000_000
-        for _ in 0..<2_000 where resumed == nil {
+        // After a few units at first, after more in each later call: each begins with the same work.
+        for call in 1...2_000 where resumed == nil {
             let spent = StopRequest(
-                following: StopRequest(), budgetNanoseconds: budget,
+                following: StopRequest(), budgetNanoseconds: UInt64(call) * (number == 2 ? 4_000_000 : 40_000_000),
                 budgetSpent: FerryError(.budgetSpent, "It is spent."))
             do {
                 resumed = try verify(jobs: 2, key: "run", stop: spent)

@@ -185,10 +185,14 @@ extension TableSizes {
         let types = table.columns.map { ", typeof(\(Connection.quoted($0.name)))" }.joined()
         let row = try connection.prepare("SELECT Z_PK\(types) FROM \(name) WHERE Z_PK >= ?1 ORDER BY Z_PK LIMIT 1")
         var (sum, seen) = (0.0, 0.0)
+        var known: Int64?
         for sample in 0..<samples {
             try row.bind(first + range / samples * sample, at: 1)
             defer { row.reset() }
             guard try row.step() else { break }
+            // Few or distant keys: several samples are of one row.
+            guard row.integer(0) != known else { continue }
+            known = row.integer(0)
             seen += 1
             sum += rowOfIntegers
             for (place, column) in table.columns.enumerated() {

@@ -1,29 +1,32 @@
 #if os(Linux)
     package import FerryBase
+    internal import Foundation
 
     extension ProcessUse {
         package static func peakMemory(files: FileLayer) -> Int64? {
-            numbers(of: "status", files)["VmHWM:"].map { $0 << 10 }
+            number("VmHWM:", in: text(of: "status", files)).map { $0 << 10 }
         }
 
         static func now(files: FileLayer) -> ProcessUse? {
-            let numbers = numbers(of: "io", files)
-            guard let read = numbers["rchar:"], let written = numbers["wchar:"] else { return nil }
+            let text = text(of: "io", files)
+            guard let read = number("rchar:", in: text), let written = number("wchar:", in: text) else { return nil }
             return ProcessUse(read: read, written: written)
         }
 
-        /// The numbers of a file in `/proc/self` by their names; empty if `/proc` is missing or cannot be read, since a
-        /// report without these numbers is still useful.
-        private static func numbers(of name: String, _ files: FileLayer) -> [Substring: Int64] {
+        /// A file in `/proc/self`; empty if `/proc` is missing or cannot be read, since a report without these numbers is
+        /// still useful.
+        private static func text(of name: String, _ files: FileLayer) -> String {
             do throws(FerryError) {
                 let bytes = try files.open("/proc/self/" + name).read(count: 16 << 10, at: 0)
-                let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-                let words = lines.map { $0.split(whereSeparator: \.isWhitespace) }.filter { $0.count > 1 }
-                return Dictionary(
-                    words.compactMap { line in Int64(line[1]).map { (line[0], $0) } }, uniquingKeysWith: { $1 })
+                return String(decoding: bytes, as: UTF8.self)
             } catch {
-                return [:]
+                return ""
             }
+        }
+
+        /// The number behind a name, found without dividing the text: each phase of a run asks several times.
+        private static func number(_ name: String, in text: String) -> Int64? {
+            text.withCString { text in strstr(text, name).map { Int64(strtoll($0 + name.utf8.count, nil, 10)) } }
         }
     }
 #endif

@@ -212,11 +212,11 @@ enum Emphasis: Character, CaseIterable, Sendable {
 }
 
 enum WorkFolder {
-    private static let path = FileManager.default.currentDirectoryPath
-
     /// The line with paths from the current folder instead of those in it, and a point for the folder at its end.
     static func shortened(_ line: String) -> String {
-        guard path != "/", line.contains(path) else { return line }
+        // It is empty if the folder was removed.
+        let path = FileManager.default.currentDirectoryPath
+        guard !["", "/"].contains(path), line.contains(path) else { return line }
         let parts = line.split(separator: path + "/", omittingEmptySubsequences: false)
         let shown = parts.dropFirst().reduce(into: String(parts[0])) { text, part in
             // A folder of this name in another one stays.

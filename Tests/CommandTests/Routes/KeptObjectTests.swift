@@ -108,7 +108,7 @@ struct KeptObjectTests {
         let (users, notes) = try expected(
             nilIsEqual: more.contains("nilIsEqual"), passes: { more.contains("where") ? $0.rank != 1 : true },
             isBetter: rule.isBetter)
-        for executor in ["set", "row", "auto"] {
+        for executor in ["set", "row"] {
             let output = "\(executor).sqlite"
             let done = try app.run(
                 "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json", "--accept-loss",

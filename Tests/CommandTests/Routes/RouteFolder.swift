@@ -78,8 +78,8 @@ struct RouteFolder {
         try #require(made.exitCode == .success, "\(made.diagnostics)")
     }
 
-    func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
-    func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
+    func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.runHere(words, in: folder.path) }
+    func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.runHere(words, in: folder.path) }
 
     /// Runs a command line as an ordinary user if this process runs as root, who may ignore permissions.
     func runUnprivileged(_ words: [String]) throws -> FerryBinary.Outcome {
@@ -101,7 +101,7 @@ struct RouteFolder {
         -> FerryBinary.Outcome
     {
         let before = try bytes(of: store)
-        let outcome = try FerryBinary.run(words, in: folder.path)
+        let outcome = try FerryBinary.runHere(words, in: folder.path)
         #expect(outcome.exitCode == 2, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
         #expect(try bytes(of: store) == before, sourceLocation: location)
         #expect(
@@ -112,7 +112,7 @@ struct RouteFolder {
     /// Runs a command line that must succeed.
     @discardableResult
     func done(_ words: String..., location: SourceLocation = #_sourceLocation) throws -> FerryBinary.Outcome {
-        let outcome = try FerryBinary.run(words, in: folder.path)
+        let outcome = try FerryBinary.runHere(words, in: folder.path)
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
         return outcome
     }
