@@ -11,11 +11,14 @@ extension Configuration {
 
         /// Refuses what the store loses or may lose.
         public static let refuse = Losses()
+        /// Migrates whatever is lost.
         public static let allow = Losses(areAllowed: true)
 
+        /// Refuses all losses but those of the named entities and properties.
         public static func refuse(except exceptions: Set<String>) -> Losses { Losses(exceptions: exceptions) }
     }
 
+    /// The rows that are copied and committed together.
     public struct Chunks: Sendable, Hashable {
         public var size: ChunkSize = .automatic
         /// The most bytes that an automatic chunk writes, as far as that can be estimated.
@@ -26,6 +29,7 @@ extension Configuration {
         public var time: Duration = .milliseconds(500)
     }
 
+    /// The memory, the time and the processors that a call may use.
     public struct Limits: Sendable, Hashable {
         /// The bytes that the process may hold, at least 24 MiB; caches, queues and the snapshot's level are chosen to
         /// fit.

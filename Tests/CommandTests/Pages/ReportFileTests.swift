@@ -39,7 +39,7 @@ struct ReportFileTests {
         #expect(try app.run(["plan", "App.sqlite", "--report", "plan.html"] + models).exitCode == 0)
         let text = try page("plan.html")
         for word in [
-            "! Runs. Loses: ", ">Lost</h2>", "<bdi>shelf</bdi>", "<dt>Chain</dt><dd><bdi>App → App 2",
+            "! <bdi>Runs. Loses: ", ">Lost</h2>", "<bdi>shelf</bdi>", "<dt>Chain</dt><dd><bdi>App → App 2",
             "Step 1   App → App 2", "<details>", "ALTER TABLE",
             ">Where each property goes</h2>", "<bdi>Book.shelf</bdi>", "<bdi>lost (App 2)</bdi>",
         ] {
