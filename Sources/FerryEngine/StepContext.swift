@@ -1,5 +1,5 @@
 package import FerryBase
-package import FerryMapping
+internal import FerryMapping
 internal import FerryPlan
 package import FerrySQLite
 package import FerryStore

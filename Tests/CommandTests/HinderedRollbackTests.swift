@@ -11,7 +11,7 @@ struct HinderedRollbackTests {
     private let app: RouteFolder
 
     init() throws {
-        app = try RouteFolder()
+        app = try RouteFolder(inProcesses: true)
         try app.model("App", "App 1", RouteFolder.entity("Book", "title", "filling:Binary"))
         try app.model("App", "App 2", RouteFolder.entity("Book", "title", "filling:Binary", "note"))
         try app.current("App", "App 2")

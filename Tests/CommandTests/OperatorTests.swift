@@ -13,7 +13,7 @@ struct OperatorTests {
     private let copying = ["FERRY_EXECUTOR=row", "--chunk-size", "5", "--progress", "plain"]
 
     init() throws {
-        app = try RouteFolder()
+        app = try RouteFolder(inProcesses: true)
         try app.model("App", "App", RouteFolder.entity("Book", "title", "shelf"))
         try app.model("App", "App 2", RouteFolder.entity("Book", "title", "year"))
         try app.current("App", "App 2")
@@ -82,8 +82,7 @@ struct OperatorTests {
     func refusesInPlace() throws {
         let order = try inPhase(
             "rows", "\(ferry()) control App.sqlite pause; \(ferry()) control App.sqlite chunk-size 9")
-        // The hook writes to the process's standard error.
-        let outcome = try FerryBinary.run(words + order, in: app.folder.path)
+        let outcome = try app.run(words + order)
         // The last command of the hook fails, which stops the run: the store is as before.
         #expect(outcome.exitCode == 1, "\(outcome.diagnostics)")
         #expect(outcome.diagnostics.contains("one transaction, which cannot rest"))

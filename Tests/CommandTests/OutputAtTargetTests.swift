@@ -10,7 +10,7 @@ struct OutputAtTargetTests {
     private let app: RouteFolder
 
     init() throws {
-        app = try RouteFolder()
+        app = try RouteFolder(inProcesses: true)
         try app.model(
             "App", "App",
             RouteFolder.entity(

@@ -65,7 +65,7 @@ struct RandomNamesTests {
         var (compared, refused) = (0, 0)
         for source in family.versions.dropLast() where source.hashes != family.target.hashes {
             let known = family.plan(from: source)
-            for _ in 0..<(Sweep.isFull ? 20 : 3) {
+            for _ in 0..<(Sweep.isFull ? 20 : 1) {
                 let other = family.renamed(&random)
                 let found = other.plan(from: try #require(other.versions.first { $0.hashes == source.hashes }))
                 let way = "\(bundle): \(other.trueNames(found)), with true names \(family.trueNames(known))"

@@ -9,8 +9,13 @@ internal import Testing
 /// Models, mapping files and stores for a test of the program, in one folder.
 struct RouteFolder {
     let folder: TemporaryFolder
+    /// Whether each command line is a process of its own, as tests of locks and hooks need.
+    private let inProcesses: Bool
 
-    init() throws { folder = try TemporaryFolder() }
+    init(inProcesses: Bool = false) throws {
+        folder = try TemporaryFolder()
+        self.inProcesses = inProcesses
+    }
 
     /// Writes one version of a bundle; entities as XML.
     func model(_ bundle: String, _ version: String, _ entities: String) throws {
@@ -78,8 +83,11 @@ struct RouteFolder {
         try #require(made.exitCode == .success, "\(made.diagnostics)")
     }
 
-    func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.runHere(words, in: folder.path) }
-    func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.runHere(words, in: folder.path) }
+    func run(_ words: String...) throws -> FerryBinary.Outcome { try run(words) }
+
+    func run(_ words: [String]) throws -> FerryBinary.Outcome {
+        try inProcesses ? FerryBinary.run(words, in: folder.path) : FerryBinary.runHere(words, in: folder.path)
+    }
 
     /// Runs a command line as an ordinary user if this process runs as root, who may ignore permissions.
     func runUnprivileged(_ words: [String]) throws -> FerryBinary.Outcome {
@@ -101,7 +109,7 @@ struct RouteFolder {
         -> FerryBinary.Outcome
     {
         let before = try bytes(of: store)
-        let outcome = try FerryBinary.runHere(words, in: folder.path)
+        let outcome = try run(words)
         #expect(outcome.exitCode == 2, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
         #expect(try bytes(of: store) == before, sourceLocation: location)
         #expect(
@@ -112,7 +120,7 @@ struct RouteFolder {
     /// Runs a command line that must succeed.
     @discardableResult
     func done(_ words: String..., location: SourceLocation = #_sourceLocation) throws -> FerryBinary.Outcome {
-        let outcome = try FerryBinary.runHere(words, in: folder.path)
+        let outcome = try run(words)
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.diagnostics)", sourceLocation: location)
         return outcome
     }
