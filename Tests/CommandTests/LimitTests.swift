@@ -40,7 +40,6 @@ struct LimitTests {
 
     @Test("A failed migration in place leaves no new companion files beside the store")
     func sideFiles() throws {
-        // Above a MiB a store leaves WAL mode for its transaction.
         try FileLayer().createDirectory(folder.file("large"))
         let library = ProgramTests.Library(folder: folder.file("large"))
         try library.prepare(books: 9_000)
@@ -58,7 +57,7 @@ struct LimitTests {
             "--progress", "none",
         ]
         // Blocks of 512 bytes, as in POSIX, or of 1,024.
-        for limit in [blocks, blocks / 2] {
+        for limit in [blocks, blocks / 2, blocks / 8] {
             let stopped = try shell("ulimit -f \(limit); exec \"$@\"", words)
             guard stopped.exitCode != 0 else { continue }
             #expect(stopped.exitCode == 1, "\(stopped.diagnostics)")

@@ -158,8 +158,10 @@ struct StepWork {
 
     /// The most bytes beside the new store: scratch and sorting; of statements, their journal and the file's growth.
     func peak(verifies: Bool) -> Double {
-        let written = Set((altering?.statements ?? []).compactMap(\.tables.written))
-            .reduce(0) { $0 + sizes(of: $1).bytes(of: $1) }
+        let statements = altering?.statements ?? []
+        let written = Set(statements.compactMap(\.tables.written)).reduce(0) { $0 + sizes(of: $1).bytes(of: $1) }
+        // On the store, the pages of a new table are in the `-wal` first, and then in the file, too.
+        let grown = Set(statements.compactMap(\.tables.filled)).reduce(0) { $0 + sizes(of: $1).bytes(of: $1) }
         let sorted = after.layout.indexes.map { after.bytes(of: $0) }.max() ?? 0
         let indexes = altering == nil ? 0 : after.layout.indexes.reduce(0) { $0 + after.bytes(of: $1) }
         var (scratch, searched) = (filling == nil ? 0 : Self.base, 0.0)
@@ -179,7 +181,8 @@ struct StepWork {
             scratch += 2 * before.rows(of: index.entity) * Self.hash * Double(index.paths.count)
         }
         let largest = max(sorted, links.max() ?? 0, verifies ? searched : 0)
-        return written + indexes + scratch + (largest > Self.base ? 2 * largest : 0)
+        return written + (step.mode == .inPlace ? grown : 0) + indexes + scratch
+            + (largest > Self.base ? 2 * largest : 0)
     }
 }
 
@@ -191,4 +194,7 @@ extension StatementTables {
         case .schema, .search, .drop, .dropIndex, .index: nil
         }
     }
+
+    /// The new table that gets rows; nil for none.
+    fileprivate var filled: String? { if case .fill(let name, _, _, _) = self { name } else { nil } }
 }

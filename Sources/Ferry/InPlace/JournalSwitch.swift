@@ -120,11 +120,16 @@ extension JournalSwitch {
         }
     }
 
-    /// Gives the store its rollback journal back, also after a kill.
+    /// Gives the store its rollback journal back, also after a kill; a store that had an empty `-wal`, or none, gets that.
     ///
     /// A store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
     func restoreJournal() throws {
-        guard !head.source.store.usesWriteAheadLog, try isLogged() else { return }
+        guard try isLogged() else { return }
+        guard !head.source.store.usesWriteAheadLog else {
+            // What a failed transaction has left there.
+            if head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
+            return
+        }
         for database in try connection.rows("PRAGMA database_list") where database[1].text == "source" {
             try connection.execute("DETACH source")
         }

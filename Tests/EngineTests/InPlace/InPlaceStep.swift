@@ -117,7 +117,8 @@ extension StepRun {
                     // Data that break a rule of the new version are no fault of the step.
                     let breakRules = differences.allSatisfy { $0.check == .constraints }
                     throw FerryError(
-                        breakRules ? .mandatoryValue : .verificationFailed, "Differences" + differences.map { ": " + $0.title }.joined())
+                        breakRules ? .mandatoryValue : .verificationFailed,
+                        "Differences" + differences.map { ": " + $0.title }.joined())
                 }
             }
         } catch {
