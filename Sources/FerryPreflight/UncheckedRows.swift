@@ -41,7 +41,7 @@ package struct UncheckedRows {
         }
         if input.writesRows, texts == true { scans.append("texts above the memory limit") }
         if input.plan.losses.contains(where: { $0.count.isEstimated }) {
-            scans.append("the exact number of losses")
+            scans.append("the number of losses")
         }
         return scans
     }

@@ -42,6 +42,25 @@ struct HinderedRollbackTests {
         return try connection.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")?.text ?? ""
     }
 
+    @Test("Status and migrate name an unfinished rollback, and the same rollback finishes it")
+    func namesUnfinished() throws {
+        try write("one")
+        do {
+            let reader = try Connection(path: app.folder.file("App.sqlite"), mode: .readWrite)
+            try reader.execute("BEGIN")
+            #expect(try reader.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1") == .text("one"))
+            #expect(try app.run("rollback", "App.sqlite").exitCode == 75)
+        }
+        let status = try app.done("status", "App.sqlite").output
+        #expect(status.contains("A rollback of App.sqlite is unfinished") && !status.contains("migrat"), "\(status)")
+        #expect(try app.done("status", "App.sqlite", "--json").output.contains("\"rollback\": true"))
+        try app.model("App", "App 3", RouteFolder.entity("Book", "title", "filling:Binary", "note", "year"))
+        let other = try app.run("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 3")
+        #expect(other.exitCode == 2 && other.diagnostics.contains("discard it and run the same command"), "\(other)")
+        try app.done("rollback", "App.sqlite")
+        #expect(try app.done("status", "App.sqlite").output.contains("was rolled back"))
+    }
+
     @Test("With a reader in a transaction a rollback waits or finishes, and the reader can continue to read")
     func reader() throws {
         try write("one")

@@ -90,6 +90,7 @@ struct LintTests {
         let sarif = try JSONDecoder().decode(SARIF.self, from: Data(output.utf8))
         #expect(sarif.version == "2.1.0")
         #expect(Set(sarif.runs.flatMap(\.results).map(\.ruleId)) == ["attributeRemoved", "entityRemoved"])
+        #expect(output.contains(#""uri":"App.xcdatamodeld/App%202.xcdatamodel/contents""#), "\(output)")
 
         struct Object: Decodable {
             struct Finding: Decodable { var level: String, rule: String, place: String, message: String }

@@ -44,7 +44,7 @@ struct SchemaTests {
                 "migrate-several",
                 ["migrate", "--accept-loss", "App.sqlite", "None.sqlite", "--report", "reports"] + models, 2
             ),
-            ("report", ["report", "reports"], 0),
+            ("report", ["report", "reports"], 2),
             ("status", ["status", "App.sqlite"], 0), ("history", ["status", "App.sqlite", "--history"], 0),
             ("status-several", ["status", "App.sqlite", "New.sqlite"], 0),
             ("verify", ["verify", "App.sqlite"] + models, 0),

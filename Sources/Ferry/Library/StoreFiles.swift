@@ -29,7 +29,10 @@ public struct StoreFiles: Sendable {
         var status = RunStatus(state: isRunning ? .running : .interrupted)
         status.phase = record.head.phase
         status.runID = record.head.id
-        if case .migration(let migration) = record.content {
+        switch record.content {
+        case .rollback: status.isRollback = true
+        case .migration(let migration):
+            status.isRollback = false
             let all = migration.stepCount
             status.steps = all
             if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }
@@ -56,6 +59,7 @@ public struct StoreFiles: Sendable {
         var status = RunStatus(state: .finished)
         status.fraction = 1
         status.runID = last.id
+        status.isRollback = last.kind == .rollback
         status.finished = RunLog.date(last.finished)
         status.version = last.to
         guard last.kind == .rollback, let archive = last.snapshot else { return status }

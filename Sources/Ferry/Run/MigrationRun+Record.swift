@@ -90,7 +90,7 @@ extension MigrationRun {
         if let session = session as? MigrationSession { return session }
         throw FerryError(
             .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
-            remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restart).")
+            remedy: "Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).")
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.
@@ -129,7 +129,8 @@ extension MigrationRun {
                 remedy: "Start over with \(on: .restart).")
         case .inputChanged(let path):
             throw FerryError(
-                .runDiffers, "\(path) was changed, added or removed since the run in \(place.runFolder) began.",
+                .runDiffers,
+                "\(path) has changed since the run in \(place.runFolder) began, or only one of the two calls names it.",
                 remedy: "Use the models and mapping models of the first call, or start over with \(on: .restart).")
         }
     }

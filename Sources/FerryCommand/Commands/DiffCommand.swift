@@ -3,6 +3,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import Foundation
 
 struct DiffCommand: PolicyCommand {
     enum Form: String, CaseIterable { case text, github, sarif, json }
@@ -70,6 +71,7 @@ struct Difference {
     let findings: [Finding]
     private let conclusions: [String]
     private let isInferable: Bool
+    private let isBackward: Bool
 
     /// Without mapping models, the mapping is inferred.
     init(
@@ -133,8 +135,6 @@ struct Difference {
             source.bundle != nil && source.bundle == destination.bundle && source.hashes != destination.hashes
             && catalog.isDowngrade(from: source, to: destination)
     }
-
-    private let isBackward: Bool
 
     private static func finding(_ refusal: FerryError) -> Finding {
         // What the code of a policy carries is not known.
@@ -209,7 +209,8 @@ struct Difference {
     var sarif: String {
         let results = JSON.list(findings) { finding in
             let place: JSON = [
-                "artifactLocation": ["uri": path] as JSON, "region": ["startLine": finding.line] as JSON,
+                "artifactLocation": ["uri": path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)] as JSON,
+                "region": ["startLine": finding.line] as JSON,
             ]
             return [
                 "ruleId": finding.rule, "level": finding.level.rawValue,

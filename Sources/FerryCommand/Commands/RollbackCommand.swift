@@ -39,7 +39,7 @@ struct RollbackCommand: Command {
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
                 "It was restored from \(report.snapshot.filePath), which is kept.",
                 report.kept.isEmpty
-                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": it was as the last rollback had left it." : ", as requested.")"
+                    ? "No snapshot of the replaced store was taken, \(keepsReplaced ? "because nothing has changed since the last rollback." : "as requested.")"
                     : "The replaced store is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
             ] + (report.reason.map { ["\(number) was chosen: \($0)."] } ?? []))
         return .success

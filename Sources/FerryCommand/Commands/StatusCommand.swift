@@ -44,7 +44,7 @@ struct StatusCommand: Command {
             "runID": status.runID, "entity": status.subject, "step": status.step, "steps": status.steps,
             "finished": status.finished?.moment, "version": status.version,
             "restored": status.restored?.filePath, "paused": status.isPaused, "throttle": status.rest,
-            "chunkRows": status.chunkRows,
+            "chunkRows": status.chunkRows, "rollback": status.isRollback,
         ]
     }
 
@@ -53,15 +53,16 @@ struct StatusCommand: Command {
             switch status.state {
             case .finished where status.restored != nil: "rolledBack"
             case .running where status.isPaused == true: "paused"
+            case .interrupted where status.isRollback == true: "rollback"
             case .interrupted where status.phase == .swap: "held"
             default: status.state.rawValue
             }
         return Template.messages.lines(
             "status \(part)",
             [
-                "store": store, "word": ShellWord.quoted(store), "details": details(status),
+                "store": store, "restored": status.restored?.filePath ?? "", "details": details(status),
+                "word": ShellWord.quoted(store), "run": status.isRollback == true ? "rollback" : "migration",
                 "moment": status.finished.map { " at \($0.moment)" } ?? "", "version": status.version ?? "unknown",
-                "restored": status.restored?.filePath ?? "",
             ])
     }
 

@@ -117,6 +117,8 @@ struct FleetSum: CommandReport, Sendable {
         Self.sum(outcome, in: &outcomes) { $0.add(store, rows: rows, seconds: seconds, isResumed: isResumed) }
         if let code = report["error"]["code"].text {
             Self.sum("\(outcome) \(code)", in: &reasons) { $0.add(store) }
+            let known = FerryError.Code.all.first { $0.name == code }?.consequence ?? .init(rawValue: outcome)
+            exitCode = ExitCode.worst(of: [exitCode, ExitCode(known ?? .failed)])
         }
         let lost = report["losses"].elements.filter { $0["entity"].text != nil }
         for (name, own) in lost.groups(by: { [$0["entity"], $0["property"]].compactMap(\.text) }) {

@@ -53,11 +53,11 @@ extension StepPlan {
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {
                     switch moves?.joinTables.first(where: { $0.destination.name == table.name })?.way {
-                    case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
-                    case .rebuild?, .keys?: "its columns change"
+                    case .create? where keptPart?.filledTables.contains(table.name) != true: newTable
+                    case .rebuild?, .keys?: "columns change"
                     default:
                         resolved.hasPolicies
-                            ? "a migration policy may relate any objects" : "it links objects of filled tables"
+                            ? "a migration policy may relate any objects" : "the linked objects are in filled tables"
                     }
                 }
             }
@@ -67,9 +67,12 @@ extension StepPlan {
         return treated + gone.map { PlannedTable(name: $0.0, entity: $0.1, treatment: .dropped) }
     }
 
+    /// Like each reason, this is true of one table and of several.
+    private var newTable: String { "the old version has no such table" }
+
     private func reasonToFill(_ table: EntityTable, _ way: TableMove.Way?, _ destination: StoreLayout) -> String {
         let mappings = resolved.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
-        if mappings.isEmpty { return "it is new" }
+        if mappings.isEmpty { return newTable }
         if let mapping = mappings.first(where: { !$0.keepsEveryObject || !$0.isOneToOne }) {
             if let policy = mapping.policy {
                 return "entity mapping \(mapping.name) has the migration policy \(policy)"
@@ -81,10 +84,10 @@ extension StepPlan {
         }
         switch way {
         case .rebuild(let reason): return reason
-        case .split: return "its entities leave their hierarchy"
+        case .split: return "entities leave their hierarchy"
         case .alter, .create, nil: break
         }
         if let fillsAllBecause { return fillsAllBecause }
-        return "its columns change in a way that ALTER TABLE cannot"
+        return "columns change in a way that ALTER TABLE cannot"
     }
 }

@@ -98,7 +98,7 @@ struct SeveralStoresTests {
         try app.write("ferry: warning", to: "all/1/D/stderr")
         try app.write("{ \"other\": true }", to: "all/other.json")
         let summed = try app.run(["report", "all", "--json", "--report", "fleet.html"])
-        #expect(summed.exitCode == 0, "\(summed.diagnostics)")
+        #expect(summed.exitCode == 2, "\(summed.diagnostics)")
         #expect(try JSONSchema("report").differences(in: summed.output).isEmpty)
         struct Sum: Decodable {
             struct Outcome: Decodable { var outcome: String, stores: Int, rows: Int }
@@ -117,6 +117,21 @@ struct SeveralStoresTests {
         #expect(page.contains("2 of 3 stores done, 1 refused."))
         #expect(try app.run("report", "App.xcdatamodeld").exitCode == 2)
         #expect(try app.run("report", "nowhere").exitCode == 2)
+    }
+
+    @Test("ferry report ends with the exit code of the worst report")
+    func endsLikeWorst() {
+        var sum = FleetSum()
+        for (outcome, code, expected) in [
+            ("migrated", nil, .success), ("resumable", "budgetSpent", .resumable),
+            ("refused", "noSuchVersion", .refused), ("migrated", nil, .refused),
+            ("failed", "verificationFailed", .differs), ("failed", "ofLater", .failed),
+            ("refused", "usage", .usage),
+        ] as [(String, String?, ExitCode)] {
+            let error: JSON = ["code": code]
+            let isReport = sum.take(["store": "S", "outcome": outcome, "error": error])
+            #expect(isReport && sum.exitCode == expected, "\(outcome) \(code ?? "")")
+        }
     }
 
     @Test(
