@@ -72,7 +72,7 @@ struct AimedKill {
         let isUntouched = try job.isUntouched()
         var outcome = Outcome(found: try found(isUntouched), lastLine: last, complaint: nil)
         if outcome.found == .other { outcome.complaint = "the store is neither the old one nor the new one" }
-        let mayTouch = job.kind == .inPlace || phase == .swap || phase == .cleanUp
+        let mayTouch = [.inPlace, .inPlaceWithJournal].contains(job.kind) || phase == .swap || phase == .cleanUp
         if outcome.found == .old, !mayTouch { outcome.complaint = "the store's files were written to before the swap" }
 
         if let nextLine, try killNext(at: nextLine) == .other {
