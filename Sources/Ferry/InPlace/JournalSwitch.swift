@@ -3,8 +3,9 @@ internal import FerrySQLite
 
 /// Changes a store's journal for one transaction, and restores it.
 ///
-/// A swap of a large store in WAL mode takes a rollback journal: in WAL mode SQLite writes every page of a transaction to the disk twice, and its index of the `-wal` takes 2 KiB of
-/// memory for each MiB. A rollback journal saves only pages that are overwritten.
+/// A swap of a large store in WAL mode takes a rollback journal, which saves only pages that are overwritten: in WAL mode
+/// SQLite writes every page twice, and its index of the `-wal` takes 2 KiB of memory for each MiB. A step on the store
+/// itself takes WAL mode, beside which the old rows can be read.
 ///
 /// The connection has exclusive access to the store from its first read to the end. Before each change of the store's
 /// files, the run's record gets their next state, so that the next call can tell whether the store is as the run left
@@ -120,16 +121,15 @@ extension JournalSwitch {
         }
     }
 
-    /// Gives the store its rollback journal back, also after a kill; a store that had an empty `-wal`, or none, gets that.
+    /// Ends a step on the store, also after a kill: empties the `-wal`, and gives the store its rollback journal back.
     ///
-    /// A store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
-    func restoreJournal() throws {
+    /// A failed transaction leaves frames in a `-wal` that had none; one with frames of another program stays as it is. A
+    /// store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
+    func restoreJournal(isDone: Bool = false) throws {
         guard try isLogged() else { return }
-        guard !head.source.store.usesWriteAheadLog else {
-            // What a failed transaction has left there.
-            if head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
-            return
-        }
+        // A page that a reader keeps from being written back is written back when the store is next opened.
+        if isDone || head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
+        guard !head.source.store.usesWriteAheadLog else { return }
         for database in try connection.rows("PRAGMA database_list") where database[1].text == "source" {
             try connection.execute("DETACH source")
         }

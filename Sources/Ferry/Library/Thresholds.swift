@@ -1,8 +1,8 @@
 extension Configuration {
     /// The sizes and times at which Ferry takes another way; the same for every user, and others in tests.
     package struct Thresholds: Sendable {
-        /// The size in bytes of a store above which no rows are rewritten in place: SQLite's index of a `-wal` takes 2 KiB of
-        /// memory for each MiB.
+        /// The size in bytes of a store above which no rows are rewritten in place: SQLite's index of a `-wal` takes 2 KiB
+        /// of memory for each MiB.
         package var largestLoggedStore: Int64 = 4 << 30
         /// The size in bytes of a store all of whose pages are checked in no time.
         package var smallStoreBytes: Int64 = 16 << 20

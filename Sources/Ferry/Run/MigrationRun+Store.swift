@@ -60,9 +60,7 @@ extension MigrationRun {
             throw error
         }
         memory.releaseUnused(before: try connection.contentBytes())
-        // A page that a reader keeps from being written back is written back when the store is next opened.
-        _ = try connection.checkpoint("TRUNCATE")
-        try journal.restoreJournal()
+        try journal.restoreJournal(isDone: true)
         session.head.ended = try fingerprint(of: connection, since: dataVersion)
         withExtendedLifetime(connection) {}
     }
