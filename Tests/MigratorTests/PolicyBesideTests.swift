@@ -18,6 +18,9 @@ struct PolicyBesideTests {
             let book = try manager.destinationInstances(
                 forEntityMappingName: mapping.name, sourceInstances: [source])[0]
             var seen: [String] = []
+            let books = try manager.lookup("books")
+            try books.setObject(book, forKey: .integer(source.primaryKey))
+            seen.append("book \(try books.object(forKey: .integer(source.primaryKey - 1))?.primaryKey ?? 0)")
             if let owner = try source.object(forKey: "owner") {
                 // Users have not had their turn.
                 let users = try manager.destinationInstances(

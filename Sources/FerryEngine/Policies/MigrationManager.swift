@@ -185,8 +185,11 @@ public final class MigrationManager {
 
     // MARK: Objects
 
-    /// Releases the spare objects, which retain the manager.
-    func end() { for writer in writers.values { writer.forgetSpare() } }
+    /// Releases the spare objects and the lookups, which retain the manager, and so the connection.
+    func end() {
+        for writer in writers.values { writer.forgetSpare() }
+        lookups.removeAll()
+    }
 
     func writer(_ entity: String) throws -> EntityWriter {
         if let recentWriter, recentWriter.entity == entity { return recentWriter }
