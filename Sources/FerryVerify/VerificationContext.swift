@@ -21,6 +21,11 @@ final class VerificationContext {
     var report = VerificationSummary()
     /// Set by a check if the destination's tables cannot be read as the model requires.
     var isUnreadable = false
+    /// What an inferred mapping continues; nil with versions between, where the two models alone do not determine it.
+    private(set) lazy var matching: ModelMatching? =
+        step.mappingModels.contains(where: \.isInferred) && step.middle.isEmpty
+        ? ModelMatching(source: sourceModel, destination: destinationModel) : nil
+    private var keptKeys: [String: [KeptKeys]] = [:]
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
@@ -314,6 +319,14 @@ final class VerificationContext {
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
         mappings(into: root).filter(\.mayKeepPrimaryKeys)
+    }
+
+    /// The foreign keys in the rows of a root table that continue those of the source.
+    func keptKeys(of root: String) -> [KeptKeys] {
+        if let known = keptKeys[root] { return known }
+        let found = KeptKeys.all(of: root, in: self)
+        keptKeys[root] = found
+        return found
     }
 
     /// Entity mappings that write into a destination root table.

@@ -13,13 +13,17 @@ package enum VerifiedStore: Sendable, Equatable {
     /// What is known of the run that made a store found.
     package struct FoundMigration: Sendable, Equatable {
         package var isInPlace: Bool
+        /// The root entities of tables that a copy has left where they are.
+        package var keptRoots: Set<String>
         /// Whether table and column names are those of the run's new store.
         package var hasNamesOfRun: Bool
         /// Whether the store has the indexes of its template store, which can differ from those of the model.
         package var hasIndexesOfTemplate: Bool
 
-        package init(isInPlace: Bool, hasNamesOfRun: Bool, hasIndexesOfTemplate: Bool) {
-            self.isInPlace = isInPlace
+        package init(
+            isInPlace: Bool, keptRoots: Set<String> = [], hasNamesOfRun: Bool, hasIndexesOfTemplate: Bool
+        ) {
+            (self.isInPlace, self.keptRoots) = (isInPlace, keptRoots)
             self.hasNamesOfRun = hasNamesOfRun
             self.hasIndexesOfTemplate = hasIndexesOfTemplate
         }
@@ -37,7 +41,13 @@ extension Verification {
     }
 
     /// The root entities of tables that a copy has left where they are.
-    var keptRoots: Set<String> { if case .copied(let roots) = subject { roots } else { [] } }
+    var keptRoots: Set<String> {
+        switch subject {
+        case .copied(let roots): roots
+        case .found(let run): run.keptRoots
+        case .altered, .alone: []
+        }
+    }
 
     /// Whether the destination began as the source's pages, with its schema.
     var beganAsSource: Bool { isInPlace || !keptRoots.isEmpty }

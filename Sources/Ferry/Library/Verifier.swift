@@ -103,6 +103,7 @@ public struct Verifier: Sendable {
                     verification.subject = .found(
                         .init(
                             isInPlace: run?.isInPlace ?? false,
+                            keptRoots: run?.copying == nil ? [] : step.keptPart?.roots ?? [],
                             hasNamesOfRun: try run?.isInPlace != nil && run?.isLike != true
                                 && hasNamesOfNew(new, step.resolved, old),
                             hasIndexesOfTemplate: run?.isLike == true))
@@ -198,6 +199,7 @@ public struct Verifier: Sendable {
         try checkMappingModels(of: run)
         var planner = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
         let (from, to) = (inputs.catalog.displayName(of: version), inputs.catalog.displayName(of: target))
+        if let copying = run?.copying { planner.copying = copying }
         if let chain = run?.chain, chain.first == from, chain.last == to {
             // The chain of the run, which may depend on rows or options.
             planner.route.choice = .list(chain, origin: "the log of the migration")

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryPlan
 internal import FerrySQLite
 internal import Foundation
 
@@ -44,6 +45,8 @@ struct RunLog {
         var mappingModels: [String: String]?
         /// Whether all steps ran in place, on the store or on a copy; logs of older versions do not have it.
         var isInPlace: Bool?
+        /// Why steps copied tables that could stay; logs of older versions do not have it.
+        var copying: Planner.Copying?
         /// Whether the run used `--like`; logs of older versions do not have it.
         var isLike: Bool?
         /// Whether the run took over columns that an unfinished attempt had left; absent if it did not.
@@ -146,7 +149,9 @@ extension RunLog.Entry {
         entityMappings = migration.steps.flatMap(\.entityMappings)
         if migration.options.output != nil { (source, options) = (head.source, migration.options) }
         (now, mappingModels, isInPlace) = (migration.now, migration.mappingModels, migration.isInPlace)
-        (isLike, adopts) = (migration.options.schema != nil, migration.options.adopts)
+        (copying, isLike, adopts) = (
+            migration.copying, migration.options.schema != nil, migration.options.adopts
+        )
         losses = migration.findings.losses(countedBy: entityMappings)
     }
 }

@@ -132,9 +132,11 @@ final class ExpectedRow {
         for (owner, column) in context.inverseless where owner == table.name {
             if let place = byName[column] { cells[place] = .notCompared }
         }
-        let root = context.destinationModel.root(of: mapping.destination)
-        if context.verification.isInPlace || context.verification.keptRoots.contains(root) {
-            for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) {
+        if ExpectedRow.keepsRelativesValues(mapping, in: context) {
+            let keys = ExpectedRow.relativesKeys(of: mapping, in: context).map {
+                ($0.column, rows.place(ofColumn: $0.source))
+            }
+            for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) + keys {
                 if let own = byName[column], case .constant(.null) = cells[own] { cells[own] = .copy(place) }
             }
         }
@@ -252,9 +254,26 @@ final class ExpectedRow {
         }
     }
 
-    /// The columns of other entities' attributes in the entity's table, each with its source column.
+    /// Whether the step has left the columns of other entities in the rows of a mapping's objects.
     ///
     /// A step in place leaves their values, as Core Data leaves the default of a subentity's attribute in all rows.
+    static func keepsRelativesValues(_ mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
+        let root = context.destinationModel.root(of: mapping.destination)
+        return mapping.mayKeepPrimaryKeys
+            && (context.verification.isInPlace || context.verification.keptRoots.contains(root))
+    }
+
+    /// The key columns of other entities' relationships in the entity's table, each with its source column.
+    static func relativesKeys(
+        of mapping: ResolvedEntityMapping, in context: VerificationContext
+    ) -> [(column: String, source: String)] {
+        context.keptKeys(of: context.destinationModel.root(of: mapping.destination)).filter { keys in
+            context.destinationModel.relationship(keys.name, of: mapping.destination) == nil
+                && context.sourceModel.relationship(keys.oldName, of: mapping.source) == nil
+        }.flatMap(\.columns)
+    }
+
+    /// The columns of other entities' attributes in the entity's table, each with its source column.
     private static func relativesColumns(
         of mapping: ResolvedEntityMapping, _ rows: MappedSourceRows, in context: VerificationContext
     ) -> [(column: String, place: Int)] {

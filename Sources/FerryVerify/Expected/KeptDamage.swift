@@ -154,15 +154,8 @@ final class KeptUnknownRows {
 /// The source relationship that an entity mapping's relationship continues.
 struct RelationshipOrigins {
     private let context: VerificationContext
-    private let matching: ModelMatching?
 
-    init(_ context: VerificationContext) {
-        self.context = context
-        // With versions between, the two models alone do not determine the origin.
-        let isInferred = context.step.mappingModels.contains(where: \.isInferred) && context.step.middle.isEmpty
-        matching =
-            isInferred ? ModelMatching(source: context.sourceModel, destination: context.destinationModel) : nil
-    }
+    init(_ context: VerificationContext) { self.context = context }
 
     func isInferred(_ mapping: ResolvedEntityMapping) -> Bool {
         context.step.mappingModels[mapping.mappingModel].isInferred
@@ -170,7 +163,7 @@ struct RelationshipOrigins {
 
     /// The source relationship, or nil if the relationship is new or has another origin.
     func origin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
-        if let matching, isInferred(mapping) {
+        if let matching = context.matching, isInferred(mapping) {
             return matching.sourceRelationship(of: relationship, in: mapping.destination)
         }
         // The rule of either side names the relationship.
@@ -191,6 +184,38 @@ struct RelationshipOrigins {
             return model.inverse(of: old)
         }
         return nil
+    }
+}
+
+/// A foreign key in the rows of a destination table, with the columns of the source that it continues.
+struct KeptKeys {
+    let name: String
+    let oldName: String
+    /// Of the key, its entity and its position.
+    let columns: [(column: String, source: String)]
+
+    /// Those of one table of the source.
+    static func all(of root: String, in context: VerificationContext) -> [KeptKeys] {
+        let origins = RelationshipOrigins(context)
+        guard context.sourceRoots(into: root).count == 1 else { return [] }
+        var known: Set<String> = []
+        return context.keepingMappings(into: root).flatMap { mapping in
+            context.destinationModel.relationships(of: mapping.destination).compactMap { relationship -> KeptKeys? in
+                guard
+                    case .foreignKey(_, let column, let entity, let order)? =
+                        context.destination.storage(of: relationship.name, in: mapping.destination),
+                    // Subentities share the column.
+                    known.insert(column).inserted,
+                    let name = origins.origin(of: relationship.name, in: mapping)?.name,
+                    case .foreignKey(_, let oldColumn, let oldEntity, let oldOrder)? =
+                        context.source.storage(of: name, in: mapping.source)
+                else { return nil }
+                let pairs = [(column, oldColumn), (entity, oldEntity), (order, oldOrder)]
+                return KeptKeys(
+                    name: relationship.name, oldName: name,
+                    columns: pairs.compactMap { new, old in new.flatMap { new in old.map { (new, $0) } } })
+            }
+        }
     }
 }
 

@@ -192,9 +192,11 @@ final class RowWalk {
         for root in bySourceRoot.keys.inOrder(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
             if let position, position.sources[root] == nil { continue }
+            let relatives = mappings.filter { ExpectedRow.keepsRelativesValues($0, in: context) }
+                .flatMap { ExpectedRow.relativesKeys(of: $0, in: context).map(\.source) }
             let walk = KeptRows(
                 try MappedSourceRows(
-                    for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns,
+                    for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns + relatives,
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
                 let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
