@@ -201,16 +201,6 @@ package struct LaterStepsCheck {
         }
     }
 
-    /// The texts of later steps that are read as JSON, which the store does not tell.
-    func untoldTexts() -> [String] {
-        plan.steps.dropFirst().flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil }.compactMap { mapping in
-                guard case .json(let text, _)? = mapping.iteration?.elements else { return nil }
-                return text.sourceKeys.map { "\(mapping.source).\($0)" } ?? mapping.source
-            }
-        }
-    }
-
     // MARK: Tracing
 
     /// The mappings, one per step, that turn the store's objects into those of an entity; nil if some objects of the

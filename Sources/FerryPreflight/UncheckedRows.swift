@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -74,9 +75,15 @@ package struct UncheckedRows {
         if let names = Self.list(laterSteps.untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
         }
-        if let names = Self.list(laterSteps.untoldTexts()) {
-            list.append("the JSON of \(names), which an earlier step writes")
+        // Parsing it would take as long as the run does.
+        let texts = steps.flatMap { step in
+            step.resolved.entityMappings.filter { $0.policy == nil && $0.iteration?.skipsInvalid != true }
+                .compactMap { mapping -> String? in
+                    guard case .json(let text, _)? = mapping.iteration?.elements else { return nil }
+                    return text.sourceKeys.map { "\(mapping.source).\($0)" } ?? mapping.source
+                }
         }
+        if let names = Self.list(texts) { list.append("whether \(names) is valid JSON") }
         return list
     }
 

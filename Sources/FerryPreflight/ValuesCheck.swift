@@ -117,8 +117,10 @@ struct ValuesCheck: PreflightCheck {
     /// Notes the loss of values that `onInvalid` leaves out.
     private mutating func noteLeftEmpty(_ attribute: String, of mapping: ResolvedEntityMapping, rows: Int64) {
         let type = step.resolved.destination.model.attribute(attribute, of: mapping.destination)?.type.sourceName
+        let source = step.sourceAttribute(of: attribute, in: mapping)
+        if let source, step.resolved.copies(source, of: mapping, besides: attribute) { return }
         noteLoss(
-            mapping.source, step.sourceAttribute(of: attribute, in: mapping), rows: rows,
+            mapping.source, source, rows: rows,
             .unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")"))
     }
 

@@ -164,7 +164,9 @@ extension MigrationRun {
                     && later.properties.contains { $0.property == loss.property && loss.has($0.entity, in: plan) }
             }
             let counts = own.map(\.0)
-            guard !counts.isEmpty, !counts.contains(where: \.isEstimated) else { return loss }
+            guard !counts.isEmpty, !counts.contains(where: \.isEstimated),
+                own.allSatisfy({ $0.1.loss.because == loss.because })
+            else { return loss }
             return loss.counted(counts.map(\.number).reduce(0, +))
         }
     }

@@ -51,8 +51,7 @@ struct AttributeLosses {
         guard let found = carriers.all[property] else { return nil }
         let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
         guard let first = narrow.first(where: { !$0.isPart }) ?? narrow.first,
-            let new = step.destination.model.attribute(
-                first.destination.property ?? "", of: first.destination.entity)?.type
+            let new = type(of: first)
         else { return nil }
         let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
         // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
@@ -60,9 +59,16 @@ struct AttributeLosses {
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
-        // The objects that keep a copy in one that is found or made of an element are not known.
-        if found.contains(where: { $0.isOwn && $0.pair == .nothing && $0.isPart }) { loss.pass = 0 }
+        // The objects that keep a copy in one that is found or made of an element are not known, nor which of two types keeps
+        // a value.
+        if found.contains(where: { $0.isOwn && $0.pair == .nothing && $0.isPart }) || Set(narrow.map(type)).count > 1 {
+            loss.pass = 0
+        }
         return loss
+    }
+
+    private func type(of carrier: Carrier) -> AttributeType? {
+        step.destination.model.attribute(carrier.destination.property ?? "", of: carrier.destination.entity)?.type
     }
 
     /// A value that only some of the objects carry on.

@@ -198,12 +198,19 @@ struct Ledger {
             return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
         }
         for (property, all) in properties {
-            // What ends here keeps nothing.
-            let living = all.filter { !carriers[index].continuations(of: $0).isEmpty }
+            // What ends here keeps nothing; beside a copy of all values, one of some keeps nothing more.
+            let copies = isLink(property) ? all : wholeCopies(of: property, at: index)
+            let living = (copies.isEmpty ? all : copies).filter { !carriers[index].continuations(of: $0).isEmpty }
+            // Objects whose loss is told by itself: those that alone stand for objects of the store.
+            let told = carriers[0].sides(of: property).compactMap { now[$0.objects] }.filter { $0.count == 1 }
             let found = living.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
-                carriers[index].sides(of: one).lazy.compactMap { causes[$0] }.first
+                let sides = carriers[index].sides(of: one)
+                return sides.lazy.compactMap { causes[$0] }.first
+                    ?? sides.lazy.map(\.objects).filter { !told.contains([$0]) }.compactMap { causes[$0] }.first
             }
-            guard let cause = found.first ?? nil, !found.contains(nil), !isTold(property, in: named) else { continue }
+            guard let cause = found.lazy.compactMap(\.self).first, copies.isEmpty || !found.contains(nil),
+                !isTold(property, in: named)
+            else { continue }
             let declaring =
                 property.property.flatMap { model.declaringEntity(of: $0, in: property.entity) } ?? property.entity
             if let known = named.firstIndex(where: {
@@ -245,6 +252,13 @@ struct Ledger {
         return losses
     }
 
+    /// The properties that alone have every value of an attribute, or every object, before a step.
+    private func wholeCopies(of property: StoredProperty, at index: Int) -> Set<StoredProperty> {
+        carriers[..<index].reduce([property]) { copies, step in
+            copies.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
+        }
+    }
+
     private func thinning(of property: StoredProperty) -> Int? {
         var (now, full): (Set<StoredProperty>, Set<StoredProperty>) = ([property], [property])
         for (index, step) in carriers.enumerated() {
@@ -258,6 +272,10 @@ struct Ledger {
 
     private func isToMany(_ property: StoredProperty) -> Bool {
         property.property.flatMap { model.relationship($0, of: property.entity) }?.isToMany == true
+    }
+
+    private func isLink(_ property: StoredProperty) -> Bool {
+        property.property.flatMap { model.relationship($0, of: property.entity) } != nil
     }
 
     /// Whether the links of a relationship are told under the name of its inverse.

@@ -62,6 +62,9 @@ struct LinkLosses {
                     ends: others.allSatisfy { (mappings[$0] ?? []).carriers.contains(where: \.readsEveryObject) }
                         ? [] : ends.map { .init($0) },
                     except: pairs.map { .init(owner: $0.owner.reading, end: $0.end) }.distinct)
+                // An object that stands for a link may be related to others than those that the ends become; what a link of
+                // merged objects becomes, only the run knows.
+                if own.contains(where: \.isJoin) || pairs.contains(where: \.mayMeetOthers) { loss.pass = 0 }
                 losses.append(loss)
             }
         }
@@ -74,6 +77,10 @@ struct LinkLosses {
         let end: ChainLoss.Reading
         /// Whether the object at the end is read for each of its links.
         var isEndOfEach = false
+
+        var mayMeetOthers: Bool {
+            isEndOfEach || !owner.reading.mapping.unique.isEmpty || !end.mapping.unique.isEmpty
+        }
 
         func relates(_ mapping: ResolvedEntityMapping, _ inverse: String?) -> Bool {
             let isOfEach = end.mapping.readsEveryObject || (isEndOfEach && end.mapping.filter == nil)
@@ -218,7 +225,7 @@ struct LinkLosses {
     /// Relationships whose links are lost because another rule fills the inverse.
     private func overruled() -> [ChainLoss] {
         var losses: [ChainLoss] = []
-        for overruled in step.overruled where !step.carriesElsewhere(overruled) {
+        for overruled in step.overruled where !step.carriesElsewhere(overruled) && !isContained(overruled) {
             guard let name = overruled.rule.sourceRelationship,
                 let mapping = step.entityMapping(named: overruled.mapping),
                 let target = step.entityMapping(named: overruled.target)
@@ -232,6 +239,18 @@ struct LinkLosses {
             losses[index].objects.links?.of.append(.init(owner: .init(mapping), end: .init(target)))
         }
         return losses
+    }
+
+    /// Whether the rule that fills the inverse relates the objects of the overruled one among others.
+    private func isContained(_ overruled: OverruledRule) -> Bool {
+        guard let name = overruled.rule.sourceRelationship,
+            let target = step.entityMapping(named: overruled.target),
+            let inverse = old.relationship(name, of: overruled.source)?.inverseName
+        else { return false }
+        return own(inverse, of: target.source).contains { carrier in
+            carrier.reading.mapping.name == target.name && carrier.reading.conditions.isEmpty && !carrier.isJoin
+                && "\(carrier.destination.entity).\(carrier.destination.property ?? "")" == overruled.inverse
+        }
     }
 
     /// Links of a to-one relationship of which the step keeps those of a later rule of the inverse.
@@ -384,7 +403,9 @@ extension ResolvedStep {
             return inverse.map { $0.renamingIdentifier ?? $0.name } == name
         }
         func isSuccessor(_ other: ResolvedEntityMapping, _ one: ResolvedEntityMapping) -> Bool {
-            other.source == one.source && other.rank >= one.rank
+            // What merging objects loses is told by itself.
+            other.source == one.source
+                && (other.rank >= one.rank || (!other.unique.isEmpty && other.iteration == nil))
         }
         return entityMappings.contains { other in
             other.relationships.contains { rule in

@@ -176,6 +176,15 @@ struct StepCarriers {
         return !copies.filter(\.isOwn).cover(name, of: mappings[property.entity] ?? [])
     }
 
+    /// Whether rules copy the values of an attribute of each object that lives on, besides that of one new attribute.
+    func copies(_ property: StoredProperty, besides place: StoredProperty) -> Bool {
+        let others = (all[property] ?? []).filter { carrier in
+            carrier.destination != place && carrier.isOwn && !carrier.isTransformed && carrier.pair == .nothing
+                && carrier.reading.mapping.unique.isEmpty
+        }
+        return others.cover(property.property ?? "", of: mappings[property.entity] ?? [])
+    }
+
     /// Whether a rule leaves out values that its attribute cannot take.
     func mayLeaveEmpty(_ properties: Set<StoredProperty>) -> Bool {
         properties.flatMap { all[$0] ?? [] }.contains { carrier in
@@ -250,6 +259,9 @@ package struct StoredProperty: Sendable, Hashable {
     package var property: String?
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
+
+    /// The objects that have the property.
+    var objects: StoredProperty { StoredProperty(entity: entity, property: nil) }
 }
 
 extension ManagedObjectModel {

@@ -23,3 +23,11 @@ extension ToldLoss {
         self.init(entity: loss.entity, property: loss.property, number: number)
     }
 }
+
+extension ResolvedStep {
+    /// Whether the values of an attribute live on where the new attribute of an entity mapping cannot take them.
+    package func copies(_ attribute: String, of mapping: ResolvedEntityMapping, besides new: String) -> Bool {
+        let place = StoredProperty(entity: mapping.destination, property: new)
+        return StepCarriers(self).copies(.init(entity: mapping.source, property: attribute), besides: place)
+    }
+}

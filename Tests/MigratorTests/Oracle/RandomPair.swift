@@ -45,18 +45,20 @@ final class RandomPair {
 
     let way: Way
     private let folder: TemporaryFolder
-    private let models: [ManagedObjectModel]
+    let models: [ManagedObjectModel]
     private var words: [MappingWords] = []
     private var texts: [String] = []
     private var told: [BlindOracle.Told] = []
     private var stores: [String] { ["Old", "Middle", "New"].map { folder.file("\($0).sqlite") } }
-    private var source: String { stores[0] }
-    private var destination: String { stores[2] }
-    private var paths: [String] { models.indices.map { folder.file("V\($0 + 1).mom") } }
-    private var mappings: [String] { texts.indices.map { folder.file("map\($0).json") } }
+    var source: String { stores[0] }
+    var destination: String { stores[2] }
+    var paths: [String] { models.indices.map { folder.file("V\($0 + 1).mom") } }
+    var mappings: [String] { texts.indices.map { folder.file("map\($0).json") } }
 
+    /// The source gets so many random changes.
+    ///
     /// Nil if no store can have the models, or plan and run refuse the migration alike.
-    init?(_ seed: UInt64, _ way: Way? = nil) throws {
+    init?(_ seed: UInt64, _ way: Way? = nil, changes: Int = 0) throws {
         let way = way ?? .any(seed)
         self.way = way
         var versions = RandomVersions(seed: seed, size: .init(entities: 4, relationships: 5, attributes: 10))
@@ -75,6 +77,8 @@ final class RandomPair {
         for step in 1..<models.count {
             guard try addMapping(seed, step) else { return nil }
         }
+        var random = SplitMix(seed: seed)
+        for _ in 0..<changes { _ = try Self.changeAny(of: source, &random) }
         if models.count > 2, try migrate(to: "V2", at: stores[1]) == nil { return nil }
         told = []
         guard try migrate(to: "V\(models.count)", at: destination) != nil else { return nil }
