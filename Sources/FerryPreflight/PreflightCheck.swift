@@ -70,8 +70,6 @@ package struct PreflightOptions {
     package var limits: EngineOptions
     /// The time for expressions that ask for it.
     package var now: Double
-    /// The damage in the store's pages, if they were checked already.
-    package var damagedPages: [String]?
 
     package init(limits: EngineOptions, now: Double) { (self.limits, self.now) = (limits, now) }
 }

@@ -50,9 +50,7 @@ package final class RunFolder {
 
     private static let ownNames: Set = [
         "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", "call.json", "call.json.new",
-        "control.json",
-        "control.json.new", PageCheck.fileName,
-        PageCheck.fileName + ".new",
+        "control.json", "control.json.new", "pages.json", "pages.json.new",
     ]
 
     /// Reads the record of the run in the folder.
