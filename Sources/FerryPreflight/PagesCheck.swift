@@ -7,8 +7,6 @@ struct PagesCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     mutating func check() throws {
         guard input.writesRows else { return }
         let found = try connection.damagedPages(only: input.checkedTables)

@@ -8,7 +8,7 @@ package import FerryStore
 
 /// A question to a store before its migration: it reads, and gives what it finds as values.
 protocol PreflightCheck {
-    init(_ input: PreflightInput)
+    init(input: PreflightInput, findings: PreflightFindings)
 
     var input: PreflightInput { get }
     var findings: PreflightFindings { get set }

@@ -208,23 +208,19 @@ private struct StepWork {
             bytes + sizes(of: name).bytes(of: name) * (step.mode == .inPlace && !before.has(name) ? 2 : 1)
         }
         var sorted = indexes.max() ?? 0
-        guard let filling else { return bytes + (sorted > Self.base ? 2 * sorted : 0) }
-        bytes += Self.base
-        for mapping in step.resolved.entityMappings {
-            let made = before.objects(madeBy: mapping)
-            if !mapping.keepsPrimaryKey { bytes += made * Self.row }
-            if mapping.policy != nil { bytes += made * (Self.row + Self.hash) + before.bytes / 2 }
-            guard !mapping.unique.isEmpty else { continue }
-            bytes += (made + before.rows(of: mapping.destination)) * Self.hash
-            // Verification notes each search, and sorts them.
-            if verifies { sorted = max(sorted, made * Self.row) }
-        }
-        for table in filling.fills.joinTables where table.order != .asWalked {
-            let links = after.rows(in: table.table.name) * Self.row
-            (bytes, sorted) = (bytes + links, max(sorted, links))
-        }
-        for index in step.resolved.memberIndexes {
-            bytes += 2 * before.rows(of: index.entity) * Self.hash * Double(index.paths.count)
+        if let filling {
+            for mapping in step.resolved.entityMappings {
+                let made = before.objects(madeBy: mapping)
+                if !mapping.keepsPrimaryKey { bytes += made * Self.row }
+                if mapping.policy != nil { bytes += made * (Self.row + Self.hash) + before.bytes / 2 }
+                guard !mapping.unique.isEmpty else { continue }
+                bytes += (made + before.rows(of: mapping.destination)) * Self.hash
+                // Verification notes each search, and sorts them.
+                if verifies { sorted = max(sorted, made * Self.row) }
+            }
+            let links = filling.fills.joinTables.map { after.rows(in: $0.table.name) * Self.row }
+            bytes += links.reduce(Self.base, +)
+            sorted = max(sorted, links.max() ?? 0)
         }
         return bytes + (sorted > Self.base ? 2 * sorted : 0)
     }

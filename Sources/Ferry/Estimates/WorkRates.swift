@@ -89,6 +89,7 @@ package struct WorkRates: Sendable {
         // Each of its five statements reads or writes short rows, and its index has an entry for each.
         let row = (TableSizes.rowWork + 25) * Double(SpeedProbe.rows)
         // A measurement of a few milliseconds cannot show more.
-        return SpeedProbe.seconds().map { min(max($0 / (guess(.statement, 5 * row) + guess(.sort, row)), 0.25), 6) } ?? 1
+        let guess = guess(.statement, 5 * row) + guess(.sort, row)
+        return SpeedProbe.seconds().map { min(max($0 / guess, 0.25), 6) } ?? 1
     }
 }

@@ -140,8 +140,7 @@ public struct Verifier: Sendable {
         let model = step.destination.model
         guard StoreLayout.refusals(for: model, foundTriggers: .of(source)).isEmpty else { return false }
         let canonical = try StoreLayout.canonical(for: model, foundTriggers: .of(source))
-        let names = try new.sourceGuard.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
-        let found = Set(names.compactMap { $0[0].text })
+        let found = Set(try StoreCatalog(new.sourceGuard.connection).tables.map(\.name))
         return found.isSuperset(of: canonical.tables.values.map(\.name) + canonical.joinTables.map(\.name))
     }
 

@@ -125,36 +125,15 @@ final class MigrationRun {
         }
     }
 
-    /// A run whose steps are to be made in the run folder, or the report of one that ended before.
-    private enum Prepared {
-        case ended(MigrationReport)
-        case inFolder(MigrationPlan, MigrationSession)
-    }
-
     private func migrate(
-        _ sourceGuard: SourceGuard, folder: RunFolder?, known: (any RunSession)?
-    ) throws -> MigrationReport {
-        // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
-        switch try prepare(sourceGuard, folder: folder, known: known) {
-        case .ended(let report): return report
-        case .inFolder(var plan, let session):
-            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
-            if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
-            try runSteps(of: plan, session, sourceGuard)
-            return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
-        }
-    }
-
-    /// Plans the run, does all up to its first step, and a step on the store itself.
-    private func prepare(
         _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: (any RunSession)?
-    ) throws -> Prepared {
+    ) throws -> MigrationReport {
         try requireWritable(sourceGuard)
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
         let ends = try ends(of: store)
         guard ends.version.hashes != ends.target.hashes else {
-            return .ended(try withoutSteps(store, of: ends.version, as: ends.target, folder: found, known: left))
+            return try withoutSteps(store, of: ends.version, as: ends.target, folder: found, known: left)
         }
         let bytes = try store.contentBytes()
         let planned = try planned(store, ends, known: left)
@@ -175,15 +154,17 @@ final class MigrationRun {
             planned.plan, record(planned.plan, of: planned), sourceGuard, folder: found, known: known
         ) { try preflight(store, planned) }
         guard let session = begun else {
-            return .ended(
-                try upToDate(sourceGuard, place.result, ends.target, leftover: found, isUnfinished: known != nil))
+            return try upToDate(sourceGuard, place.result, ends.target, leftover: found, isUnfinished: known != nil)
         }
         try measure(planned, store, session)
         settleMemory(before: bytes)
         try takeSnapshot(of: store, ends.version, rows: planned.countedRows, in: session)
         settleMemory(before: bytes)
-        guard runsInStore(planned.plan) else { return .inFolder(planned.plan, session) }
-        return .ended(try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) })
+        if runsInStore(planned.plan) {
+            return try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) }
+        }
+        try runSteps(of: planned.plan, session, sourceGuard)
+        return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
     }
 
     private func requireWritable(_ sourceGuard: SourceGuard) throws {
