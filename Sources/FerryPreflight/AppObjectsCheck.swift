@@ -11,8 +11,6 @@ struct AppObjectsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     /// The objects that cannot be carried into the new store; reads no rows.
     func refusals() throws -> [FerryError] { try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals }
 

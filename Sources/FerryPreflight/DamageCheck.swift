@@ -12,8 +12,6 @@ struct DamageCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     mutating func check() throws {
         // A run that writes no rows ignores their damage.
         guard input.writesRows else { return }

@@ -12,8 +12,6 @@ struct LargeTextsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     /// Looks for the longest texts in tables that have a row as long, which the sizes of rows tell.
     mutating func check() throws {
         guard !isInPlace else { return }

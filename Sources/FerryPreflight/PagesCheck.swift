@@ -7,11 +7,9 @@ struct PagesCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     mutating func check() throws {
         guard input.writesRows else { return }
-        let found = try options.damagedPages ?? connection.damagedPages(only: input.checkedTables)
+        let found = try connection.damagedPages(only: input.checkedTables)
         guard let first = found.first else { return }
         let what =
             "The file \(input.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"

@@ -21,7 +21,7 @@ package struct Preflight {
 
     /// Finds every reason to refuse the migration, and the findings that the run and its report need.
     package mutating func check() throws {
-        let checks = Self.checks.map { $0.init(input) }
+        let checks = Self.checks.map { $0.init(input: input, findings: .init()) }
         // The first answer about a table answers all that was asked.
         for check in checks { try check.ask() }
         for var check in checks {
@@ -33,7 +33,7 @@ package struct Preflight {
 
     /// Finds what models, mapping models, the schema and counts of rows tell; reads no values.
     package mutating func checkWithoutScans() throws {
-        var objects = AppObjectsCheck(input)
+        var objects = AppObjectsCheck(input: input)
         objects.findings.refusals = try objects.refusals() + refusalsOfCounts()
         try objects.findLeftoversInTheWay()
         try objects.findLostHistory()

@@ -8,7 +8,7 @@ package import FerryStore
 
 /// A question to a store before its migration: it reads, and gives what it finds as values.
 protocol PreflightCheck {
-    init(_ input: PreflightInput)
+    init(input: PreflightInput, findings: PreflightFindings)
 
     var input: PreflightInput { get }
     var findings: PreflightFindings { get set }
@@ -70,8 +70,6 @@ package struct PreflightOptions {
     package var limits: EngineOptions
     /// The time for expressions that ask for it.
     package var now: Double
-    /// The damage in the store's pages, if they were checked already.
-    package var damagedPages: [String]?
 
     package init(limits: EngineOptions, now: Double) { (self.limits, self.now) = (limits, now) }
 }

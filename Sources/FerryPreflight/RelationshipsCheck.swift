@@ -10,8 +10,6 @@ struct RelationshipsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     func ask() {
         for link in mandatoryLinks(input.rowChecks(input.rows)) {
             input.scans.ask(forRowsWithoutAny: [link.column], in: link.place)

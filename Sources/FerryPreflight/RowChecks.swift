@@ -148,8 +148,6 @@ struct MissingSourcesCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     mutating func check() throws {
         let values = try input.rowChecks(input.rows).valuesWithoutSource()
         findings.refusals += values.refusals
@@ -162,8 +160,6 @@ struct PassedVersionsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     func ask() { input.rowChecks(input.rows).askForRows() }
 
     mutating func check() throws { findings.refusals += try input.rowChecks(input.rows).missingInPassedVersions() }
@@ -173,8 +169,6 @@ struct PassedVersionsCheck: PreflightCheck {
 struct ForbiddenRowsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
-
-    init(_ input: PreflightInput) { self.input = input }
 
     mutating func check() throws {
         let checks = input.rowChecks(input.rows)

@@ -12,8 +12,6 @@ struct ValuesCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    init(_ input: PreflightInput) { self.input = input }
-
     func ask() { for mapping in computedMappings { unfitValues.askForRows(of: mapping) } }
 
     mutating func check() throws {

@@ -61,6 +61,12 @@ extension Connection {
         try execute("PRAGMA locking_mode = NORMAL")
     }
 
+    /// Ends the use of an attached database; does nothing if there is none of that name.
+    package func detach(_ schema: String) throws(DatabaseError) {
+        guard try rows("PRAGMA database_list").contains(where: { $0[1].text == schema }) else { return }
+        try execute("DETACH \(Connection.quoted(schema))")
+    }
+
     /// Runs the body with a second name for the main database.
     ///
     /// A virtual table keeps the database name of its first use, so the call first uses `virtualTables` under `main`.

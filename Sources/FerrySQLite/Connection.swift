@@ -133,6 +133,9 @@ package final class Connection {
         return rows
     }
 
+    /// Reads the schema, at which SQLite rolls back a hot journal; a transaction sees this state from now on.
+    package func readSchema() throws(DatabaseError) { _ = try integer("SELECT count(*) FROM sqlite_master") }
+
     /// Runs the body in a transaction; commits, or rolls back if the body throws.
     package func transaction<Result>(_ begin: String = "BEGIN", _ body: () throws -> Result) throws -> Result {
         try execute(begin)

@@ -154,36 +154,6 @@ struct DamagedPagesTests {
         #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [])
     }
 
-    @Test("The next call does not read the pages again after any stop")
-    func isMarked() throws {
-        let small = try SmallMigration()
-        let checks = Locked(0)
-        var configuration = Configuration.allowingLosses { $0.limits.budget = .nanoseconds(1) }
-        configuration.thresholds.leastMarkedSeconds = 0
-        configuration.trace = { event in
-            if event.text.contains("main.quick_check") { checks.withLock { $0 += 1 } }
-        }
-        let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
-        #expect(error.code == .budgetSpent && checks.withLock { $0 } == 1, "\(error)")
-        #expect(try FileLayer().exists(small.store + ".ferry/pages.json"))
-        configuration.limits.budget = nil
-        #expect(try small.migrator().migrate(configuration).outcome == .migrated)
-        #expect(checks.withLock { $0 } == 1)
-        #expect(try !FileLayer().exists(small.store + ".ferry"))
-    }
-
-    @Test("Pages are read again after another program has written")
-    func isMarkedForOneState() throws {
-        let small = try SmallMigration()
-        var configuration = Configuration.allowingLosses { $0.limits.budget = .nanoseconds(1) }
-        configuration.thresholds.leastMarkedSeconds = 0
-        #expect(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
-        try hideRows(of: "ZBOOK", in: small.store)
-        configuration.limits.budget = nil
-        let error = try #require(throws: FerryError.self) { _ = try small.migrator().migrate(configuration) }
-        #expect(error.code == .storeDamaged)
-    }
-
     @Test("A step in place without row changes reads no page of a large store")
     func isExempt() throws {
         let migration = try InferredMigration()

@@ -80,19 +80,6 @@ struct UnwrittenTablesTests {
         #expect(try connection.integer("SELECT Z_ENT FROM ZBOOK WHERE Z_PK = 20000") == 9)
     }
 
-    @Test("are checked by a later call with full verification, though an earlier one has kept its result")
-    func laterCall() throws {
-        try hideRows(of: "ZBOOK", in: store)
-        let stopped = #expect(throws: FerryError.self) {
-            try migrate(.quick) {
-                ($0.limits.budget, $0.thresholds.leastMarkedSeconds) = (.nanoseconds(1), 0)
-            }
-        }
-        #expect(stopped?.code == .budgetSpent, "\(String(describing: stopped))")
-        let error = #expect(throws: FerryError.self) { try migrate(.full) }
-        #expect(error?.code == .storeDamaged, "\(String(describing: error))")
-    }
-
     @Test("do not hide damage of the table that is written", arguments: ["rows", "page"])
     func ownDamage(_ kind: String) throws {
         let root = try #require(

@@ -1,38 +1,5 @@
 package import FerryBase
 
-/// A piece of a run's work, with the name that its progress reports have.
-package struct WorkItem: Sendable {
-    var phase: Phase
-    /// Nil for work that belongs to no step.
-    var step: Int?
-    var subject: String?
-    package var kind: WorkKind
-    /// The bytes that it reads and writes.
-    package var bytes: Double
-    /// The rows that its reports count, where they do not say of how many; 0 if unknown.
-    var rows: Double
-    /// Whether it is a statement of a transaction, which reports its place.
-    package var isStatement = false
-
-    package init(
-        _ phase: Phase, step: Int? = nil, _ subject: String? = nil, _ kind: WorkKind, bytes: Double, rows: Double = 0
-    ) {
-        (self.phase, self.step, self.subject, self.kind) = (phase, step, subject, kind)
-        (self.bytes, self.rows) = (max(0, bytes), rows)
-    }
-
-    fileprivate func isOf(_ phase: Phase, _ step: Int?) -> Bool {
-        phase == self.phase && (self.step == nil || step == nil || step == self.step)
-    }
-}
-
-extension [WorkItem] {
-    /// The bytes of each kind of work, by its number.
-    var bytesByKind: [Double] {
-        reduce(into: WorkKind.allCases.map { _ in 0 }) { $0[$1.kind.rawValue] += $1.bytes }
-    }
-}
-
 /// The completed share of a run, and the time of the rest: done and total bytes of each piece, at the measured rates.
 ///
 /// The caller passes the time; the estimate reads no clock.
@@ -41,9 +8,8 @@ package struct RunEstimate: Sendable {
     /// The places of the items by name, and those of statements: a report comes for every few rows.
     private let named: [String: [Int]]
     private let statements: [Int]
-    /// The completed share of each item; all before the first open one are complete.
+    /// The completed share of each item.
     private var done: [Double]
-    private var firstOpen = 0
     /// The bytes of all items, and those left, by kind.
     private let all: [Double]
     private var rest: [Double]
@@ -68,16 +34,18 @@ package struct RunEstimate: Sendable {
         rates = WorkRates(machine: machine, for: items)
     }
 
+    private func isOf(_ phase: Phase, _ step: Int?, _ item: Int) -> Bool {
+        phase == items[item].phase && (items[item].step == nil || step == nil || step == items[item].step)
+    }
+
+    private func first(of phase: Phase, _ step: Int?) -> Int? { items.indices.first { isOf(phase, step, $0) } }
+
     /// Begins a phase: all work before it is complete.
     package mutating func begin(_ phase: Phase, step: Int?, at now: UInt64) {
         if current == nil { last = now }
         guard let first = first(of: phase, step) else { return }
         complete(before: first, at: now)
-        current = items.indices.first { items[$0].isOf(phase, step) && done[$0] < 1 } ?? first
-    }
-
-    private func first(of phase: Phase, _ step: Int?) -> Int? {
-        items.indices.first { items[$0].isOf(phase, step) }
+        current = items.indices.first { isOf(phase, step, $0) && done[$0] < 1 } ?? first
     }
 
     /// Takes a report of the current phase; only verification does several pieces at one time.
@@ -98,34 +66,32 @@ package struct RunEstimate: Sendable {
             let name = update.subject ?? ""
             // Mappings that share a pass over a table report under the name of the first one.
             let first = name.firstRange(of: " and ").map { String(name[..<$0.lowerBound]) } ?? name
-            return (named[name] ?? named[first])?.first { items[$0].isOf(update.phase, step) }
+            return (named[name] ?? named[first])?.first { isOf(update.phase, step, $0) }
         }
-        let statements = statements.filter { items[$0].isOf(update.phase, step) }
+        let statements = statements.filter { isOf(update.phase, step, $0) }
         // The first place is the preparation.
         return statements.isEmpty ? nil : statements[min(max(0, place.index - 1), statements.count - 1)]
     }
 
     private mutating func complete(before end: Int, at now: UInt64) {
-        guard firstOpen < end else { return }
-        gain((firstOpen..<end).filter { done[$0] < 1 }.map { ($0, 1 - done[$0]) }, at: now)
-        firstOpen = end
+        let open = (0..<end).filter { done[$0] < 1 }
+        if !open.isEmpty { gain(open.map { ($0, 1 - done[$0]) }, at: now) }
     }
 
     /// Counts completed shares of items, and the time since the last progress as theirs.
     private mutating func gain(_ shares: [(item: Int, share: Double)], at now: UInt64) {
+        let known = rates
         let gained = shares.map { (kind: items[$0.item].kind, bytes: items[$0.item].bytes * $0.share) }
-        for (item, share) in shares {
-            done[item] += share
-            rest[items[item].kind.rawValue] -= items[item].bytes * share
-        }
-        let expected = gained.reduce(0) { $0 + rates.seconds($1.kind, $1.bytes) }
+        let expected = gained.reduce(0) { $0 + known.seconds($1.kind, $1.bytes) }
+        for (item, share) in shares { done[item] += share }
+        for (kind, bytes) in gained { rest[kind.rawValue] -= bytes }
         guard expected > 0 else { return }
         let spent = Self.seconds(from: last, to: now)
         // Much work in almost no time is that of an earlier call.
-        if expected < rates.seconds(all) / 10 || spent > expected / 5 {
-            let factor = spent / expected
-            let known = rates
-            for (kind, bytes) in gained { rates.learn(kind, bytes, seconds: known.seconds(kind, bytes) * factor) }
+        if expected < known.seconds(all) / 10 || spent > expected / 5 {
+            for (kind, bytes) in gained {
+                rates.learn(kind, bytes, seconds: known.seconds(kind, bytes) * spent / expected)
+            }
         }
         last = now
     }

@@ -1,8 +1,8 @@
-internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 
@@ -29,8 +29,30 @@ struct TableSizes {
     private static let entry = (ofNumber: 20.0, ofText: 40.0)
     /// The typical bytes of a JSON element.
     private static let element = 64.0
+    /// The rows of smaller tables count as average ones, unless the store's rows are long.
+    private static let (smallTable, averageRow, longRow) = (500.0, 100.0, 4_000.0)
 
     private init(_ layout: StoreLayout) { self.layout = layout }
+
+    /// - Throws: ``DatabaseError``.
+    init(of facts: StoreFacts, on connection: Connection) throws {
+        self.init(facts.layout)
+        let used = Double(try connection.contentBytes())
+        let areLong = used > Self.longRow * Double(facts.rows.values.reduce(1, +))
+        for table in layout.tablesInOrder {
+            let rows = layout.entities(inTableOf: table.root).map { ($0, Double(facts.rows[$0] ?? 0)) }
+            let isRead = rows.reduce(0) { $0 + $1.1 } >= (areLong ? 1 : Self.smallTable)
+            let average = try isRead ? RowSizes(on: connection).average(of: table) : nil
+            for (entity, count) in rows { add(count, bytes: count * (average ?? Self.averageRow), of: entity) }
+        }
+        for table in layout.joinTables {
+            add(Double(facts.inspection.joinTables.first { $0.table == table.name }?.rows ?? 0), to: table)
+        }
+        guard bytes > 0 else { return }
+        // Averages are trusted up to this factor: a file has free and half-full pages.
+        let scale = min(max(used / bytes, 0.4), 2.5)
+        for name in tables.keys { tables[name]?.bytes *= scale }
+    }
 
     func has(_ table: String) -> Bool { tables[table.uppercased()] != nil }
 
@@ -47,6 +69,10 @@ struct TableSizes {
 
     func bytes(of table: String) -> Double { tables[table.uppercased()]?.bytes ?? 0 }
 
+    func bytes(of index: IndexDefinition) -> Double {
+        rows(in: index.table) * (layout.holdsTexts(index) ? Self.entry.ofText : Self.entry.ofNumber)
+    }
+
     /// The work of reading or writing rows of a table, all with nil.
     func work(on table: String, rows: Double? = nil) -> Double {
         let count = self.rows(in: table)
@@ -55,9 +81,8 @@ struct TableSizes {
 
     func work(of entity: String, rows: Double) -> Double { work(on: layout.table(of: entity)?.name ?? "", rows: rows) }
 
-    func bytes(of index: IndexDefinition) -> Double {
-        rows(in: index.table) * (layout.holdsTexts(index) ? Self.entry.ofText : Self.entry.ofNumber)
-    }
+    /// The work of making an index.
+    func work(on index: IndexDefinition) -> Double { rows(in: index.table) * Self.rowWork + bytes(of: index) }
 
     /// The bytes of all tables and indexes.
     var bytes: Double {
@@ -68,11 +93,10 @@ struct TableSizes {
 
     /// The objects that a mapping makes, at most, from the objects of this store.
     func objects(madeBy mapping: ResolvedEntityMapping) -> Double {
+        let read = rows(of: mapping.source)
         switch mapping.iteration?.elements {
-        case nil: return rows(of: mapping.source)
-        case .json(_, _)?:
-            let read = rows(of: mapping.source)
-            return max(read, read * bytes(ofRowOf: mapping.source) / Self.element)
+        case nil: return read
+        case .json(_, _)?: return max(read, read * bytes(ofRowOf: mapping.source) / Self.element)
         case let elements?:
             guard let name = elements.sourceKey else { return tables.values.reduce(0) { $0 + $1.count } }
             return links(of: name, from: mapping.source)
@@ -121,92 +145,5 @@ struct TableSizes {
 
     private mutating func add(_ links: Double, to table: JoinTable) {
         tables[table.name.uppercased()] = Table(rows: [0: links], bytes: links * Self.rowOfIntegers)
-    }
-}
-
-// MARK: The store's own sizes
-
-extension TableSizes {
-    /// The rows that are read of a table, at even distances: reading all would take as long as a migration.
-    private static let samples: Int64 = 48
-    /// The rows of smaller tables count as average ones, unless the store's rows are long.
-    private static let smallTable = 500.0
-    private static let longRow = 1_000.0
-    private static let averageRow = 100.0
-    /// Sampled sizes are trusted up to this factor: a file has free and half-full pages.
-    private static let scales = 0.4...2.5
-
-    /// Samples the rows of a store with these rows of exactly each entity.
-    ///
-    /// - Throws: ``DatabaseError``.
-    init(
-        of layout: StoreLayout, _ inspection: StoreInspection, rows: [String: Int64], on connection: Connection
-    ) throws {
-        self.init(layout)
-        let free =
-            try (connection.pragma("freelist_count")?.integer ?? 0)
-            * (connection.pragma("page_size")?.integer ?? 0)
-        let used = try Double(connection.contentBytes() - free)
-        let areLong = used > Self.longRow * Double(rows.values.reduce(1, +))
-        for table in layout.tablesInOrder {
-            let entities = layout.entities(inTableOf: table.root)
-            let count = entities.reduce(0) { $0 + Double(rows[$1] ?? 0) }
-            let isSampled = count >= (areLong ? 1 : Self.smallTable)
-            let width = try isSampled ? Self.averageIfSound(table, on: connection) : nil
-            for entity in entities {
-                let rows = Double(rows[entity] ?? 0)
-                add(rows, bytes: rows * (width ?? Self.averageRow), of: entity)
-            }
-        }
-        for table in layout.joinTables {
-            add(Double(inspection.joinTables.first { $0.table == table.name }?.rows ?? 0), to: table)
-        }
-        guard bytes > 0, used > 0 else { return }
-        let scale = min(max(used / bytes, Self.scales.lowerBound), Self.scales.upperBound)
-        for name in tables.keys { tables[name]?.bytes *= scale }
-    }
-
-    /// Returns nil for a table whose pages or rows are damaged: preflight reports the damage.
-    private static func averageIfSound(_ table: EntityTable, on connection: Connection) throws -> Double? {
-        do {
-            return try averageRow(of: table, on: connection)
-        } catch let error as DatabaseError where !error.isInterrupted {
-            return nil
-        }
-    }
-
-    /// The average bytes of a row; SQLite tells types and lengths without reading long values.
-    private static func averageRow(of table: EntityTable, on connection: Connection) throws -> Double? {
-        let name = Connection.quoted(table.name)
-        guard let first = try connection.integer("SELECT min(Z_PK) FROM \(name)"),
-            let last = try connection.integer("SELECT max(Z_PK) FROM \(name)"),
-            case let (range, isTooWide) = last.subtractingReportingOverflow(first), !isTooWide
-        else { return nil }
-        let types = table.columns.map { ", typeof(\(Connection.quoted($0.name)))" }.joined()
-        let row = try connection.prepare("SELECT Z_PK\(types) FROM \(name) WHERE Z_PK >= ?1 ORDER BY Z_PK LIMIT 1")
-        var (sum, seen) = (0.0, 0.0)
-        var known: Int64?
-        for sample in 0..<samples {
-            try row.bind(first + range / samples * sample, at: 1)
-            defer { row.reset() }
-            guard try row.step() else { break }
-            // Few or distant keys: several samples are of one row.
-            guard row.integer(0) != known else { continue }
-            known = row.integer(0)
-            seen += 1
-            sum += rowOfIntegers
-            for (place, column) in table.columns.enumerated() {
-                switch row.text(place + 1) {
-                case "text", "blob":
-                    let value = try BlobHandle(
-                        column.name, of: table.name, row: row.integer(0), schema: "main", on: connection)
-                    sum += Double(value.count)
-                case "real": sum += 8
-                case "integer": sum += 3
-                default: break
-                }
-            }
-        }
-        return seen > 0 ? sum / seen : nil
     }
 }

@@ -1,5 +1,5 @@
-internal import FerryBase
-internal import FerrySQLite
+package import FerryBase
+internal import FerryPreflight
 
 /// The kinds of work of a migration; each has a rate of its own.
 package enum WorkKind: Int, Sendable, CaseIterable {
@@ -10,6 +10,35 @@ package enum WorkKind: Int, Sendable, CaseIterable {
     /// Indexes, and what else is sorted.
     case sort
     case verification
+}
+
+/// A piece of a run's work, with the name that its progress reports have.
+package struct WorkItem: Sendable {
+    var phase: Phase
+    /// Nil for work that belongs to no step.
+    var step: Int?
+    var subject: String?
+    package var kind: WorkKind
+    /// The bytes that it reads and writes.
+    package var bytes: Double
+    /// The rows that its reports count, where they do not say of how many; 0 if unknown.
+    var rows: Double
+    /// Whether it is a statement of a transaction, which reports its place.
+    package var isStatement = false
+
+    package init(
+        _ phase: Phase, step: Int? = nil, _ subject: String? = nil, _ kind: WorkKind, bytes: Double, rows: Double = 0
+    ) {
+        (self.phase, self.step, self.subject, self.kind) = (phase, step, subject, kind)
+        (self.bytes, self.rows) = (max(0, bytes), rows)
+    }
+}
+
+extension [WorkItem] {
+    /// The bytes of each kind of work, by its number.
+    var bytesByKind: [Double] {
+        reduce(into: WorkKind.allCases.map { _ in 0 }) { $0[$1.kind.rawValue] += $1.bytes }
+    }
 }
 
 /// The seconds for a byte of each kind of work: a guess at first, then what this run measures.
@@ -34,6 +63,9 @@ package struct WorkRates: Sendable {
 
     private static func guess(_ kind: WorkKind, _ bytes: Double) -> Double { bytes * guesses[kind.rawValue] / 1e9 }
 
+    /// The bytes of a kind of work that are expected to take so many nanoseconds.
+    static func bytes(_ kind: WorkKind, in nanoseconds: Double) -> Double { nanoseconds / guesses[kind.rawValue] }
+
     package func seconds(_ kind: WorkKind, _ bytes: Double) -> Double { Self.guess(kind, bytes) * factor(kind) }
 
     /// The time of the bytes of each kind.
@@ -52,43 +84,12 @@ package struct WorkRates: Sendable {
         spent[kind.rawValue] += seconds
     }
 
-    // MARK: The machine
-
-    private static let rows = 4_000
-    /// The migration of a smaller store takes hardly longer than the measurement.
-    static let leastStore: Int64 = 4 << 20
-    /// A measurement of a few milliseconds cannot show more.
-    private static let bounds = 0.25...6.0
-
     /// Measures a small piece of work in memory, relative to the guesses.
-    ///
-    /// Other work on the machine shows only over several of its time slices; the extremes count little.
-    static func machine() -> Double {
-        do {
-            let times = try (0..<5).map { _ in
-                let start = Clock.nanoseconds()
-                try work()
-                return Clock.seconds(since: start)
-            }
-            // Each statement reads or writes short rows, and the index has an entry for each.
-            let row = TableSizes.rowWork + 25
-            let guess = Self.guess(.statement, 5 * row * Double(rows)) + Self.guess(.sort, row * Double(rows))
-            return min(max(times.sorted()[1...3].reduce(0, +) / 3 / guess, bounds.lowerBound), bounds.upperBound)
-        } catch {
-            return 1
-        }
-    }
-
-    private static func work() throws(DatabaseError) {
-        let connection = try Connection(path: ":memory:", mode: .create)
-        try connection.execute(
-            """
-            CREATE TABLE probe (key INTEGER PRIMARY KEY, number INTEGER, text VARCHAR);
-            WITH RECURSIVE places(place) AS (VALUES (1) UNION ALL SELECT place + 1 FROM places WHERE place < \(rows))
-            INSERT INTO probe SELECT place, place * 2654435761 % 4294967296, 'row ' || place FROM places;
-            CREATE INDEX probe_number ON probe (number);
-            UPDATE probe SET text = text || number;
-            SELECT sum(length(text)) FROM probe WHERE number > 0;
-            """)
+    static func measuredMachine() -> Double {
+        // Each of its five statements reads or writes short rows, and its index has an entry for each.
+        let row = (TableSizes.rowWork + 25) * Double(SpeedProbe.rows)
+        // A measurement of a few milliseconds cannot show more.
+        let guess = guess(.statement, 5 * row) + guess(.sort, row)
+        return SpeedProbe.seconds().map { min(max($0 / guess, 0.25), 6) } ?? 1
     }
 }

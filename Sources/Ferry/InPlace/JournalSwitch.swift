@@ -29,7 +29,7 @@ struct JournalSwitch {
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func leaveLog() throws {
         // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
-        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        try connection.readSchema()
         var now = try lockExclusively { try head.checkSource($0) }
         if now.store.walFrames != nil { now = try writeBack() }
         now.store = now.store.withoutLog
@@ -130,9 +130,7 @@ extension JournalSwitch {
         // A page that a reader keeps from being written back is written back when the store is next opened.
         if isDone || head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
         guard !head.source.store.usesWriteAheadLog else { return }
-        for database in try connection.rows("PRAGMA database_list") where database[1].text == "source" {
-            try connection.execute("DETACH source")
-        }
+        try connection.detach("source")
         do {
             try setMode("DELETE")
         } catch let error as FerryError where error.code == .storeInUseAtSwap {

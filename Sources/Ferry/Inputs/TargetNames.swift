@@ -65,30 +65,26 @@ package struct TargetNames {
 }
 
 extension MigrationRun {
-    /// The target with the schema of ``Configuration/like``, and with known names of join tables; refuses unknown ones.
-    func settleNames(of target: ModelVersion, from version: ModelVersion, _ store: OpenedStore) throws -> ModelVersion {
-        nameRefusals = []
-        layoutStore = try configuration.like?.filePath ?? storeWithLayout(of: target, besides: store)
+    /// Gives the target the schema of ``Configuration/like``, and known names of join tables; refuses unknown ones.
+    func settleNames(of ends: inout MigrationEnds, _ store: OpenedStore) throws {
+        let target = ends.target
+        ends.layoutStore = try configuration.like?.filePath ?? storeWithLayout(of: target, besides: store)
         var (names, schema) = try TargetNames(
-            like: layoutStore, joinTables: configuration.joinTables, trace: configuration.trace
+            like: ends.layoutStore, joinTables: configuration.joinTables, trace: configuration.trace
         ).namesAndSchema(of: target, named: inputs.catalog.displayName(of: target), files: files)
         if !names.unknown.isEmpty {
-            let layout = try StoreLayout.actual(for: version.model, on: store.sourceGuard.connection)
+            let layout = try StoreLayout.actual(for: ends.version.model, on: store.sourceGuard.connection)
             names.takeUnchanged(from: layout, for: target.model)
         }
-        nameRefusals = names.refusals
-        var settled = target
-        settled.model.knownJoins = names.known
-        settled.model.knownSchema = schema
+        ends.nameRefusals = names.refusals
+        ends.target.model.knownJoins = names.known
+        ends.target.model.knownSchema = schema
         for index in inputs.catalog.versions.indices where inputs.catalog.versions[index].hashes == target.hashes {
             inputs.catalog.versions[index].model.knownJoins = names.known
             inputs.catalog.versions[index].model.knownSchema = schema
         }
-        return settled
     }
-}
 
-extension MigrationRun {
     /// The store among the models whose layout the new store gets; nil if none is of the target version.
     ///
     /// - Throws: ``FerryError`` `.layoutUnknown` if several stores were given for the version, with different layouts.

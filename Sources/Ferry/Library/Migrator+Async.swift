@@ -138,8 +138,8 @@ extension Migrator {
         if try RunFolder.exists(RunFolder.path(beside: path), files: files) { return true }
         return try withRun(configuration) { run, store in
             try run.fitInputs(to: store)
-            let (version, target) = try run.ends(of: store)
-            return version.hashes != target.hashes
+            let ends = try run.ends(of: store)
+            return ends.version.hashes != ends.target.hashes
         }
     }
 

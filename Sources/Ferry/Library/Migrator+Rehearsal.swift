@@ -38,13 +38,9 @@ extension Migrator {
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         rehearsed.sample = sample
         if sample != nil { rehearsed.verification = .none }
-        let watch = RehearsalWatch(folder: folder, files: files)
         var migration: MigrationReport
         do {
-            migration = try migrate(rehearsed, stop: stop) { event in
-                watch.take(event)
-                onEvent(event)
-            }
+            migration = try migrate(rehearsed, stop: stop, onEvent: onEvent)
         } catch {
             // The first error is reported.
             do { try files.removeTree(folder) } catch {}
@@ -55,11 +51,8 @@ extension Migrator {
                 remedy: "To repeat it, \(action: .again).")
         }
         try files.removeTree(folder)
-        var report = watch.report
         migration.store = URL(fileURLWithPath: place.store)
-        report.migration = migration
-        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
-        return report
+        return RehearsalReport(migration)
     }
 }
 
@@ -67,13 +60,13 @@ extension Migrator {
 public struct RehearsalReport: Sendable, Hashable, Codable {
     /// The report of the migration.
     public var migration: MigrationReport?
-    /// The source rows that were carried.
+    /// The source rows that were read, over all steps.
     public var rows: Int64 = 0
     /// The time of carrying the rows.
     public var rowTime: Duration = .zero
     /// The longest chunk of rows, including its commit.
     public var longestChunk: Duration = .zero
-    /// The longest time between two commits of rows, relationships and indexes: the most work that a kill can lose.
+    /// The longest time between two points at which a stop keeps all work: the most work that a kill can lose.
     public var longestUnit: Duration = .zero
     /// The most memory that the process has held.
     public var peakResidentBytes: Int64?
@@ -81,71 +74,13 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var peakDiskBytes: Int64 = 0
 
     public var rowsPerSecond: Double? { rowTime > .zero ? Double(rows) / rowTime.inSeconds : nil }
-}
 
-/// Measures a rehearsal by the migration's events.
-final class RehearsalWatch: Sendable {
-    private struct State {
-        var report = RehearsalReport()
-        var phase: Phase?
-        /// The end of the last piece of work.
-        var last = Clock.nanoseconds()
-        var subject: String?
-        var done: Int64 = 0
-        var lastDiskLook: UInt64 = 0
-    }
-
-    private static let diskInterval: UInt64 = 20_000_000
-
-    private let folder: String
-    private let files: FileLayer
-    private let state = Locked(State())
-
-    init(folder: String, files: FileLayer) {
-        self.folder = folder
-        self.files = files
-    }
-
-    var report: RehearsalReport { state.withLock { $0.report } }
-
-    func take(_ event: MigrationEvent) {
-        let now = Clock.nanoseconds()
-        state.withLock { state in
-            switch event {
-            case .phase(let phase, _):
-                end(&state, at: now)
-                (state.phase, state.subject, state.done) = (phase, nil, 0)
-            case .progress(let update):
-                let time = end(&state, at: now)
-                if update.phase == .rows { count(update, time, &state) }
-            case .planned, .warning, .finished: break
-            }
-            if Clock.nanoseconds(from: state.lastDiskLook, to: now) >= Self.diskInterval {
-                state.lastDiskLook = now
-                state.report.peakDiskBytes = max(state.report.peakDiskBytes, files.bytes(inFolder: folder))
-            }
-            // The reading of the folder does not count as work.
-            state.last = Clock.nanoseconds()
-        }
-    }
-
-    /// Ends the current piece of work, and returns its duration.
-    @discardableResult
-    private func end(_ state: inout State, at now: UInt64) -> Duration {
-        let time = Duration.clamped(nanoseconds: Clock.nanoseconds(from: state.last, to: now))
-        guard let phase = state.phase, [.rows, .relationships, .indexes].contains(phase) else { return time }
-        state.report.longestUnit = max(state.report.longestUnit, time)
-        if phase == .rows { state.report.rowTime += time }
-        return time
-    }
-
-    private func count(_ update: ProgressUpdate, _ time: Duration, _ state: inout State) {
-        if update.subject != state.subject || update.done < state.done {
-            (state.subject, state.done) = (update.subject, 0)
-        }
-        guard update.done > state.done else { return }
-        state.report.rows += update.done - state.done
-        state.done = update.done
-        state.report.longestChunk = max(state.report.longestChunk, time)
+    init(_ migration: MigrationReport) {
+        self.migration = migration
+        rows = migration.entityMappings.map(\.read).clampedSum
+        rowTime = migration.phases.first { $0.phase == .rows }?.time ?? .zero
+        longestChunk = migration.chunks.longest ?? .zero
+        longestUnit = max(migration.longestUnit ?? .zero, longestChunk)
+        (peakResidentBytes, peakDiskBytes) = (migration.peakResidentBytes, migration.peakDiskBytes ?? 0)
     }
 }

@@ -185,18 +185,13 @@ enum SQLiteCheck {
     static func require() throws {
         try FerryError.wrapping(on: "an empty database") {
             let connection = try Connection(path: ":memory:", mode: .create)
-            try probe("SELECT json('[]')", "JSON functions", connection)
-            try probe("CREATE VIRTUAL TABLE temp.probe USING rtree(id, low, high)", "R-Trees", connection)
-        }
-    }
-
-    private static func probe(_ sql: String, _ feature: String, _ connection: Connection) throws {
-        do {
-            try connection.execute(sql)
-        } catch {
-            throw FerryError(
-                .unsupported, "The SQLite library that Ferry is linked with does not support \(feature).",
-                remedy: "Install a current SQLite and build Ferry against it.", cause: error)
+            for (list, name, feature) in [
+                ("function_list", "json", "JSON functions"), ("module_list", "rtree", "R-Trees"),
+            ] where try !connection.rows("PRAGMA \(list)").contains(where: { $0.first?.text == name }) {
+                throw FerryError(
+                    .unsupported, "The SQLite library that Ferry is linked with does not support \(feature).",
+                    remedy: "Install a current SQLite and build Ferry against it.")
+            }
         }
     }
 }

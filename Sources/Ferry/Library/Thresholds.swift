@@ -11,7 +11,5 @@ extension Configuration {
         /// The time of work on this machine relative to that of the estimates' costs; nil to measure it, by a short
         /// probe.
         package var machine: Double?
-        /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.
-        package var leastMarkedSeconds = 2.0
     }
 }

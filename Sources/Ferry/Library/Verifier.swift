@@ -2,6 +2,7 @@ public import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerryPreflight
 internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
@@ -128,10 +129,10 @@ public struct Verifier: Sendable {
         guard step.resolved.middle.isEmpty else { return ToldLoss.of(step.resolved, reported: nil) }
         let connection = old.sourceGuard.connection
         let counter = LossCounter(
-            connection: connection, layout: try StoreLayout.actual(for: step.resolved.source.model, on: connection),
-            rows: [:], now: now ?? Date.now.timeIntervalSinceReferenceDate)
+            of: try StoreLayout.actual(for: step.resolved.source.model, on: connection), on: connection,
+            now: now ?? Date.now.timeIntervalSinceReferenceDate)
         let told = losses.filter { !$0.isOfOrder }
-        return try ToldLoss.of(step.resolved, reported: counter.counted(told, .all).map { ToldLoss($0) })
+        return try ToldLoss.of(step.resolved, reported: counter.counted(told).map { ToldLoss($0) })
     }
 
     /// Whether the tables of a migrated store have the names that a new store has.
@@ -140,8 +141,7 @@ public struct Verifier: Sendable {
         let model = step.destination.model
         guard StoreLayout.refusals(for: model, foundTriggers: .of(source)).isEmpty else { return false }
         let canonical = try StoreLayout.canonical(for: model, foundTriggers: .of(source))
-        let names = try new.sourceGuard.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
-        let found = Set(names.compactMap { $0[0].text })
+        let found = Set(try StoreCatalog(new.sourceGuard.connection).tables.map(\.name))
         return found.isSuperset(of: canonical.tables.values.map(\.name) + canonical.joinTables.map(\.name))
     }
 

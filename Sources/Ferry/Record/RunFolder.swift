@@ -50,9 +50,9 @@ package final class RunFolder {
 
     private static let ownNames: Set = [
         "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", "call.json", "call.json.new",
-        "control.json",
-        "control.json.new", PageCheck.fileName,
-        PageCheck.fileName + ".new",
+        "control.json", "control.json.new",
+        // Of earlier tools.
+        "pages.json", "pages.json.new",
     ]
 
     /// Reads the record of the run in the folder.

@@ -49,8 +49,10 @@ package struct RunRecord: Sendable {
         ///
         /// Else, without an output, one transaction changes the store itself.
         var runsInFolder = false
-        /// Why steps that could run in place are copies.
+        /// Why steps that could run in place are copies, by the executor; and what only the store showed, which is absent
+        /// in records of earlier tools.
         var copying = Planner.Copying()
+        var obstacles: Planner.Copying?
         /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.

@@ -35,7 +35,7 @@ extension RunSession {
         let connection = try Connection(path: path, mode: .readWrite, vfs: files.vfs(), trace: trace)
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()
-        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        try connection.readSchema()
         let isDone = try intent?.isDone(on: connection) ?? false
         let switching = JournalSwitch(connection: connection, session: self)
         if isDone {

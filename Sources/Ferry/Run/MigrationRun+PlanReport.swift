@@ -15,9 +15,9 @@ extension MigrationRun {
     /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard var planned = try planned(store, checksRows: checksRows) else {
-            let (version, target) = try ends(of: store)
-            try checkParts(of: store, as: version)
-            return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
+            let ends = try ends(of: store)
+            try checkParts(of: store, as: ends.version)
+            return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: ends.target)])
         }
         var report = try report(planned, store, readsRows: !checksRows)
         do {
@@ -34,16 +34,16 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         (report.notScanned, report.notChecked) = ([], [])
-        guard var preflight = checks(of: planned, store) else {
+        guard let input = preflightInput(planned, store) else {
             try report.addTables(of: planned.plan)
             return report
         }
-        let unchecked = UncheckedRows(preflight.input)
+        var preflight = Preflight(input)
+        let unchecked = UncheckedRows(input)
         if checksRows {
             report.notChecked = unchecked.beforeRun
-            report.refusals += try check(&preflight) + refusals(beyondFirstStepOf: planned, store)
+            report.refusals = try refusals(report.refusals, planned, store, &preflight)
             if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
-            report.refusals = lossesLast(report.refusals, planned.plan.losses + preflight.findings.losses)
             report.warnings += warningsOfUnchecked(planned)
         } else {
             report.notScanned = unchecked.withoutScans
@@ -62,13 +62,21 @@ extension MigrationRun {
         try FerryError.beforeRun(on: place.store) { try preflight.checkWithoutScans() }
         var refusals = known + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
-            refusals += try diskNeed(
-                planned.plan, store, planned.steps.map(\.disk)
-            )
-            .refusals()
+            refusals += try diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
+            refusals += try LaterStepsCheck(preflight.input).refusalsOfCounts()
         }
+        return lossesLast(refusals, planned.plan.losses + preflight.findings.losses)
+    }
+
+    /// The refusals with those of all checks; of losses, also of damage that the store may lose, one after all others.
+    func refusals(
+        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
+    ) throws -> [FerryError] {
+        try FerryError.beforeRun(on: place.store) { try preflight.check() }
+        var refusals = known + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
-            refusals += try laterSteps(of: planned, store)?.refusalsOfCounts() ?? []
+            refusals += try LaterStepsCheck(preflight.input).refusals()
+            refusals += try diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
         }
         return lossesLast(refusals, planned.plan.losses + preflight.findings.losses)
     }
@@ -86,15 +94,13 @@ extension MigrationRun {
     func report(_ planned: Planned, _ store: OpenedStore, readsRows: Bool = false) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
         report.transformed = planned.transformed
-        report.layoutStore = layoutStore.map(Self.url)
+        report.layoutStore = planned.ends.layoutStore.map(Self.url)
         report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].disk.peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
-        report.peakDiskBytes = try diskNeed(
-            planned.plan, store, planned.steps.map(\.disk)
-        ).bytesByFolder
+        report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps.map(\.disk)).bytesByFolder
         report.longestUnit = try longestUnit(planned, store)
-        let rates = try rates(planned, store)
+        let rates = WorkRates(machine: try machine(for: store))
         report.snapshot = try snapshotEstimate(store, rates)
         var seconds = try time(since: start).inSeconds + rates.seconds(work(planned, store).bytesByKind)
         if readsRows, planned.writesRows { seconds += try rates.seconds(.pages, Double(store.contentBytes())) }
@@ -102,11 +108,21 @@ extension MigrationRun {
         return report
     }
 
-    /// The refusals of later steps, and those for a lack of disk space.
-    func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
-        guard planned.plan.refusedSteps.isEmpty else { return [] }
-        return try (laterSteps(of: planned, store)?.refusals() ?? [])
-            + diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
+    /// The estimates of the steps.
+    func estimates(_ planned: Planned, _ store: OpenedStore) throws -> [StepEstimate] {
+        try StepEstimate.all(
+            of: planned, on: store.sourceGuard.connection, verify: configuration.verification,
+            jobs: configuration.limits.processors ?? ProcessInfo.processInfo.activeProcessorCount)
+    }
+
+    /// The warning that a budget is shorter than the transaction on the store; nil without such a budget.
+    func budgetWarning(_ longest: Duration?) -> FerryWarning? {
+        guard let budget = configuration.limits.budget, let longest, longest > budget else { return nil }
+        return FerryWarning(
+            .budgetTooShort,
+            "The budget of \(budget.inWords) cannot be met: the transaction on the store takes about \(longest.inWords) on this "
+                + "machine and cannot be divided.",
+            about: .init(path: place.store))
     }
 
     func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, _ steps: [DiskNeed.Step]) throws -> DiskNeed {
@@ -125,7 +141,7 @@ extension MigrationRun {
             try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
         return try PlanReport.Snapshot(
             isClone: isClone, bytes: Int64(bytes * share),
-            seconds: isClone ? 0 : rates.seconds([.snapshot(of: bytes)].bytesByKind),
+            seconds: isClone ? 0 : rates.seconds([snapshotWork(of: bytes)].bytesByKind),
             mayBeCloned: isOneVolume && files.mayClone(at: folder))
     }
 

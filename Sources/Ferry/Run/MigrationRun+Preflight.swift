@@ -5,34 +5,16 @@ internal import FerryPreflight
 internal import FerryStore
 
 extension MigrationRun {
-    /// The checks of a store; nil if there is nothing to do, or the step that reads the store is refused.
-    func checks(of planned: Planned, _ store: OpenedStore, damagedPages: [String]? = nil) -> Preflight? {
+    /// What the checks of a store know; nil if there is nothing to do, or the step that reads the store is refused.
+    func preflightInput(_ planned: Planned, _ store: OpenedStore) -> PreflightInput? {
         guard let step = planned.plan.firstStep, let inPlace = planned.inPlace else { return nil }
-        return Preflight(input(planned, store, step, inPlace, damagedPages))
-    }
-
-    private func input(
-        _ planned: Planned, _ store: OpenedStore, _ step: StepPlan, _ inPlace: ProgramInPlace,
-        _ damagedPages: [String]? = nil
-    ) -> PreflightInput {
         var options = PreflightOptions(limits: EngineOptions(limitsOf: configuration), now: now)
         (options.damaged, options.dropping) = (configuration.damaged, configuration.dropping)
-        (options.breaksSync, options.damagedPages) = (configuration.breaksSync, damagedPages)
+        options.breaksSync = configuration.breaksSync
         return PreflightInput(
             path: store.path, connection: store.sourceGuard.connection, plan: planned.plan, step: step,
             inPlace: inPlace, layout: planned.layout, inspection: planned.inspection, rows: planned.rows,
             checkedTables: planned.checkedTables, scans: planned.scans, options: options)
-    }
-
-    func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsCheck? {
-        guard let step = planned.plan.firstStep, let inPlace = planned.inPlace else { return nil }
-        return LaterStepsCheck(input(planned, store, step, inPlace))
-    }
-
-    /// Runs all checks; the damage that the store may lose is a loss like others.
-    func check(_ preflight: inout Preflight) throws -> [FerryError] {
-        try FerryError.beforeRun(on: place.store) { try preflight.check() }
-        return preflight.findings.refusals + [configuration.refusal(of: preflight.findings.losses)].compactMap { $0 }
     }
 }
 

@@ -18,15 +18,21 @@ extension MigrationRun {
             adopts: configuration.repairs.adoption ? true : nil, hasStages: configuration.hasStages ? true : nil)
     }
 
-    /// Resumes a run with the same options, or begins a new one unless it is refused.
-    ///
-    /// The check decides whether the run can begin, and may make the folder to save slow results there.
+    /// The record of a run that begins with a plan; nil for the copy of a store with the target version.
+    func record(_ plan: MigrationPlan, of planned: Planned? = nil) -> RunRecord.Migration {
+        RunRecord.Migration(
+            options: options(plan), chain: plan.chain, passes: plan.passes, now: now, isInPlace: plan.isInPlace,
+            runsInFolder: !plan.mayChangeStore, copying: planned?.copying ?? .init(), obstacles: planned?.obstacles,
+            rows: planned?.rows ?? [:], mappingModels: plan.fingerprints, layoutStore: planned?.ends.layoutStore)
+    }
+
+    /// Resumes a run with the same options, or begins a new one unless the check refuses it.
     ///
     /// - Returns: Nil if the output exists already.
     /// - Throws: ``FerryError``; a run that could not begin leaves no files.
     func begin(
-        _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, folder found: RunFolder?,
-        known: (any RunSession)?, _ check: (inout RunFolder?) throws -> Findings
+        _ plan: MigrationPlan, _ record: RunRecord.Migration, _ sourceGuard: SourceGuard, folder found: RunFolder?,
+        known: (any RunSession)?, _ check: () throws -> Findings
     ) throws -> MigrationSession? {
         if let known {
             let session = try migration(known)
@@ -39,33 +45,25 @@ extension MigrationRun {
         }
         if try hasOutput(of: plan, sourceGuard) { return nil }
         relay.begin(.preflight)
-        var begun = found
-        let findings: Findings
+        var (record, folder) = (record, found)
         do {
-            try place.checkOutput(files: files)
-            findings = try check(&begun)
-        } catch {
-            // A kill can leave the folder of an unbegun or finished run; that of a stopped call saves work.
-            let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
-            if let begun, begun.record == nil, !isStopped { try begun.remove() }
-            throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
-        }
-        let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
-        do {
-            let session = MigrationSession(
-                folder, try RunHead(in: folder, on: sourceGuard, inputs: inputs.digests),
-                RunRecord.Migration(
-                    options: options(plan), chain: plan.chain, passes: plan.passes,
-                    now: now, isInPlace: plan.isInPlace,
-                    runsInFolder: !plan.mayChangeStore, copying: planner.copying, rows: rows, findings: findings,
-                    mappingModels: plan.fingerprints, layoutStore: layoutStore))
+            do {
+                try place.checkOutput(files: files)
+                record.findings = try sourceGuard.connection.abandoning(on: stop) { try check() }
+            } catch {
+                throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
+            }
+            let own = try found ?? RunFolder(path: place.runFolder, files: files)
+            folder = own
+            let session = MigrationSession(own, try RunHead(in: own, on: sourceGuard, inputs: inputs.digests), record)
             // From here on the folder belongs to this run.
             try session.save()
             noteTimes(session)
             stop.unitIsDone()
             return session
         } catch {
-            if folder.record == nil { try folder.remove() }
+            // A kill can leave the folder of an unbegun or finished run.
+            if let folder, folder.record == nil { try folder.remove() }
             throw error
         }
     }

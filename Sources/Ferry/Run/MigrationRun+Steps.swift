@@ -10,6 +10,9 @@ internal import FerryStore
 extension MigrationRun {
     /// Runs, verifies and finishes every unfinished step in the run folder.
     func runSteps(of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+        var plan = plan
+        if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
+        if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
         for number in 1...plan.steps.count { try runStep(number, of: plan, session, sourceGuard) }
     }
 
@@ -148,8 +151,8 @@ extension MigrationRun {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             let layout = try StoreLayout.actual(for: plan.steps[number - 1].resolved.source.model, on: connection)
-            let counter = LossCounter(connection: connection, layout: layout, rows: [:], now: session.migration.now)
-            return try later.map { (try counter.counted([$0.loss], .all).first?.count ?? .exactly(0), $0) }
+            let counter = LossCounter(of: layout, on: connection, now: session.migration.now)
+            return try later.map { (try counter.counted([$0.loss]).first?.count ?? .exactly(0), $0) }
         }
         session.migration.findings.losses = losses.map { loss in
             guard loss.isAtMost, loss.pass == number else { return loss }

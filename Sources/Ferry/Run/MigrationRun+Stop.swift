@@ -28,7 +28,7 @@ extension MigrationRun {
         let disk = DiskWatch(folders: [folder.path, snapshotFolder], store: place.result)
         let meter = try ProgressMeter(
             in: folder.path, runID: session.head.id, steps: planned.plan.steps.count, work(planned, store),
-            machine: machine(for: planned, store), watching: disk, since: start)
+            machine: machine(for: store), watching: disk, since: start)
         self.meter = meter
         relay.measure(by: meter)
         stop.beginUnits()

@@ -11,8 +11,8 @@ extension MigrationRun {
     ) throws -> MigrationReport {
         let sourceGuard = store.sourceGuard
         let plan = MigrationPlan(chain: [inputs.catalog.displayName(of: target)], steps: [])
-        let begun = try begin(plan, [:], sourceGuard, folder: found, known: known) {
-            try checkUnchanged(store, plan, &$0)
+        let begun = try begin(plan, record(plan), sourceGuard, folder: found, known: known) {
+            try checkUnchanged(store, plan)
         }
         guard let session = begun else {
             return try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil)
@@ -48,12 +48,9 @@ extension MigrationRun {
         stop.unitIsDone()
     }
 
-    private func checkUnchanged(
-        _ store: OpenedStore, _ plan: MigrationPlan, _ folder: inout RunFolder?
-    ) throws -> Findings {
+    private func checkUnchanged(_ store: OpenedStore, _ plan: MigrationPlan) throws -> Findings {
         var findings = Findings()
-        let damaged = try store.sourceGuard.connection.abandoning(on: stop) { try checkPages(store, &folder) }
-        if let first = damaged.first {
+        if let first = try store.sourceGuard.connection.damagedPages().first {
             let what = "The file \(place.store) is damaged: \(first)."
             guard configuration.damaged == .keep else {
                 throw FerryError(

@@ -24,23 +24,13 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// The one clock of the run: what is counted beforehand has the time that the rows will have.
     lazy var now = configuration.now().timeIntervalSinceReferenceDate
-    /// The join tables of the target whose names no rule determines.
-    var nameRefusals: [FerryError] = []
     /// The tables and columns that this call made before the migration.
     var repaired: [String] = []
     var snapshotOfRepair: String?
-    /// The store whose tables, columns and indexes the new store gets.
-    var layoutStore: String?
     /// Whether an earlier call has done a part of the work.
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
-    /// What an unfinished attempt left in the store and the run takes over; nil unless the configuration asks for it.
-    var adoption: Adoption?
-    /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
-    var copying: Planner.Copying?
-    /// Whether the resumed run changes a file of the run folder by steps in place.
-    var hasBegunInFolder = false
     /// Bytes of models, plan and statements, measured when the plan is made.
     private(set) var held: Int
     /// As many bytes as the limit if every share must be the least.
@@ -135,65 +125,46 @@ final class MigrationRun {
         }
     }
 
-    /// A run whose steps are to be made in the run folder, or the report of one that ended before.
-    private enum Prepared {
-        case ended(MigrationReport)
-        case inFolder(MigrationPlan, MigrationSession)
-    }
-
     private func migrate(
-        _ sourceGuard: SourceGuard, folder: RunFolder?, known: (any RunSession)?
-    ) throws -> MigrationReport {
-        // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
-        switch try prepare(sourceGuard, folder: folder, known: known) {
-        case .ended(let report): return report
-        case .inFolder(var plan, let session):
-            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
-            if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
-            try runSteps(of: plan, session, sourceGuard)
-            return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
-        }
-    }
-
-    /// Plans the run, does all up to its first step, and a step on the store itself.
-    private func prepare(
         _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: (any RunSession)?
-    ) throws -> Prepared {
-        let earlier = left as? MigrationSession
-        hasBegunInFolder = earlier.map { $0.migration.isInPlace && $0.migration.runsInFolder } ?? false
-        copying = earlier?.migration.copying
+    ) throws -> MigrationReport {
         try requireWritable(sourceGuard)
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
-        let (version, target) = try ends(of: store)
-        guard version.hashes != target.hashes else {
-            return .ended(try withoutSteps(store, of: version, as: target, folder: found, known: left))
+        let ends = try ends(of: store)
+        guard ends.version.hashes != ends.target.hashes else {
+            return try withoutSteps(store, of: ends.version, as: ends.target, folder: found, known: left)
         }
-        var (planned, bytes) = try planned(store, from: version, to: target, known: left)
+        let bytes = try store.contentBytes()
+        let planned = try planned(store, ends, known: left)
+        settleMemory(before: bytes)
+        // The report needs code that has not run yet.
+        memory.releaseUnused(before: bytes)
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        release(&planned)
         try refuse(report.refusals, of: planned, store, isBegun: left != nil)
         var known = left
-        if let earlier, earlier.isUnfinishedInPlace {
+        if let earlier = left as? MigrationSession, earlier.isUnfinishedInPlace {
             known = try continued(earlier, planned.plan, sourceGuard)
         }
-        let begun = try begin(planned.plan, planned.rows, sourceGuard, folder: found, known: known) { folder in
-            try sourceGuard.connection.abandoning(on: stop) { try preflight(store, planned, &folder) }
-        }
+        let begun = try begin(
+            planned.plan, record(planned.plan, of: planned), sourceGuard, folder: found, known: known
+        ) { try preflight(store, planned) }
         guard let session = begun else {
-            return .ended(
-                try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil))
+            return try upToDate(sourceGuard, place.result, ends.target, leftover: found, isUnfinished: known != nil)
         }
         try measure(planned, store, session)
         settleMemory(before: bytes)
-        try takeSnapshot(of: store, version, rows: planned.countedRows, in: session)
+        try takeSnapshot(of: store, ends.version, rows: planned.countedRows, in: session)
         settleMemory(before: bytes)
-        guard runsInStore(planned.plan) else { return .inFolder(planned.plan, session) }
-        return .ended(try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) })
+        if runsInStore(planned.plan) {
+            return try finish(session, sourceGuard) { try runInStore(planned, session, sourceGuard) }
+        }
+        try runSteps(of: planned.plan, session, sourceGuard)
+        return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
     }
 
     private func requireWritable(_ sourceGuard: SourceGuard) throws {
@@ -222,39 +193,22 @@ final class MigrationRun {
         return try copyUnchanged(store, target, folder: folder, known: known)
     }
 
-    /// The plan of the run, and the bytes of the store.
-    private func planned(
-        _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, known: (any RunSession)?
-    ) throws -> (Planned, Int64) {
-        // Only preflight and the snapshot's manifest need counted rows.
+    /// The plan of the run; only preflight and the snapshot's manifest need counted rows.
+    private func planned(_ store: OpenedStore, _ ends: MigrationEnds, known: (any RunSession)?) throws -> Planned {
+        let earlier = (known as? MigrationSession)?.migration
         let isInPlace = known?.isUnfinishedInPlace == true
         let isPastSnapshot = !isInPlace && (known?.head.phase.order ?? 0) > Phase.snapshot.order
-        let counted = isInPlace ? nil : (known as? MigrationSession)?.migration.rows
-        let reading = counted.map(Reading.known) ?? (isPastSnapshot ? .afterSnapshot : .run)
+        let counted = isInPlace ? earlier.map { StoreFacts.Reading.known($0.rows) } : nil
         do {
-            let planned = try store.sourceGuard.connection.abandoning(on: stop) {
-                try self.planned(store, from: version, to: target, reading)
+            return try store.sourceGuard.connection.abandoning(on: stop) {
+                // A resumed run does not ask again.
+                try planned(
+                    store, ends, counted ?? (isPastSnapshot ? .little : .all), resuming: earlier,
+                    asksForLosses: counted == nil && !isPastSnapshot)
             }
-            let bytes = try store.contentBytes()
-            settleMemory(before: bytes)
-            // The report needs code that has not run yet.
-            memory.releaseUnused(before: bytes)
-            return (planned, bytes)
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
-        }
-    }
-
-    /// Ends what only the report of the plan needs: of hundreds of entities it takes some MiB.
-    private func release(_ planned: inout Planned) {
-        // Each holds the steps of a way that was considered.
-        planned.plan.comparisons = []
-        if runsInStore(planned.plan), planned.inPlace?.found != nil,
-            planned.plan.steps[0].parts.allSatisfy(\.isInferred)
-        {
-            // The run takes the statements, which do the work of all versions on the way.
-            planned.plan.steps[0].parts = []
         }
     }
 
@@ -264,8 +218,9 @@ final class MigrationRun {
     ) throws {
         var refusals = refusals
         if !isBegun, refusals.contains(where: { $0.code == .lossRefused }),
-            var preflight = checks(of: planned, store)
+            let input = preflightInput(planned, store)
         {
+            var preflight = Preflight(input)
             refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
         }
         // Losses are refused after the scans, with what these find.
@@ -302,26 +257,21 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func preflight(
-        _ store: OpenedStore, _ planned: Planned, _ folder: inout RunFolder?
-    ) throws -> Findings {
+    private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
         let plan = planned.plan
-        let pages = planned.writesRows ? try checkPages(store, only: planned.checkedTables, &folder) : nil
-        guard var preflight = checks(of: planned, store, damagedPages: pages) else {
+        guard let input = preflightInput(planned, store) else {
             try Self.refuse(plan.refusals)
             return Findings()
         }
-        let found = try check(&preflight)
+        var preflight = Preflight(input)
+        let refusals = try refusals([], planned, store, &preflight)
         var findings = Findings(preflight.findings, isInPlace: plan.steps[0].mode == .inPlace)
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.transformed = planned.transformed
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         findings.warnings += warningsOfUnchecked(planned)
-        let refusals = try found + refusals(beyondFirstStepOf: planned, store)
-        // A resumed run does not ask again.
-        let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
-        try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.findings.losses))
+        try Self.refuse(refusals)
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }

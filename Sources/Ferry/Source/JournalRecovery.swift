@@ -69,7 +69,7 @@ struct JournalRecovery {
         let connection = try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()
-        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        try connection.readSchema()
         withExtendedLifetime(connection) {}
     }
 }

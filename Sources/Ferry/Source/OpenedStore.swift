@@ -35,9 +35,7 @@ struct OpenedStore {
 
     /// Checks for UTF-8: Core Data writes no other encoding, and SQLite allows only one on a connection.
     private static func checkEncoding(_ sourceGuard: SourceGuard) throws {
-        // SQLite makes the comparison, since it returns texts in the store's encoding.
-        let isUTF8 = try sourceGuard.connection.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding")
-        guard isUTF8 == 0 else { return }
+        if try sourceGuard.connection.pragma("encoding")?.text == "UTF-8" { return }
         throw FerryError(
             .unsupported, "\(sourceGuard.store.main) keeps its text in UTF-16, which no Core Data store does.",
             remedy: "Convert it to UTF-8: .dump of the sqlite3 shell, read into a new file after "

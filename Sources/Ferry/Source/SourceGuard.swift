@@ -136,7 +136,7 @@ package final class SourceGuard {
         try connection.shareCaches(memory.guardCache, among: ["main": 1], sorters: 0)
         try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")
         try connection.execute("PRAGMA query_only = 1")
-        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        try connection.readSchema()
         return connection
     }
 
@@ -173,9 +173,9 @@ package final class SourceGuard {
     }
 
     private func checkIsStore() throws {
-        let tables = try connection.integer(
-            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('Z_METADATA', 'Z_PRIMARYKEY')")
-        guard tables == 2 else {
+        guard try connection.pragma("table_info(Z_METADATA)") != nil,
+            try connection.pragma("table_info(Z_PRIMARYKEY)") != nil
+        else {
             throw FerryError(
                 .notACoreDataStore, "\(store.main) is an SQLite database, but not a Core Data store.",
                 remedy: "Pass the store's main file, with its -wal next to it if it has one.")

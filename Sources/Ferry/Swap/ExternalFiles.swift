@@ -60,7 +60,7 @@ struct ExternalFiles {
     /// folder, can have as many entries as the store has rows.
     func noteNames(on connection: Connection, workFolder: String) throws {
         guard try hasFiles() else { return }
-        _ = try makeList(Self.oldNames(in: workFolder), of: connection)
+        try makeList(Self.oldNames(in: workFolder), of: connection)
     }
 
     private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
@@ -71,10 +71,11 @@ struct ExternalFiles {
     func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
         guard try hasFiles() else { return MigrationReport.ExternalFiles() }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
-        let names = try reader.closing { try makeList(workFolder + "/external-new.sqlite", of: reader.connection) }
-        let isNamed = try names.prepare(Self.find)
+        let new = workFolder + "/external-new.sqlite"
+        try reader.closing { try makeList(new, of: reader.connection) }
         let old = Self.oldNames(in: workFolder)
-        let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil
+        let names = try ExternalNames(at: new)
+        let oldNames = try files.exists(old) ? ExternalNames(at: old) : nil
         var result = MigrationReport.ExternalFiles()
         let folder = folder
         // Determined at the first file to delete.
@@ -83,8 +84,8 @@ struct ExternalFiles {
         try files.forEachEntry(in: folder) { entry in
             // A file without a UUID as its name is not Core Data's.
             guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
-            if try Self.has(entry.name, isNamed) { return }
-            if let wasNamed, try Self.has(entry.name, wasNamed) {
+            if try names.contain(entry.name) { return }
+            if try oldNames?.contain(entry.name) == true {
                 let isShared = try sharing ?? sharesFolder()
                 sharing = isShared
                 if !isShared {
@@ -114,38 +115,11 @@ struct ExternalFiles {
         return isShared
     }
 
-    private static let find = "SELECT 1 FROM name WHERE name = ?"
-
-    private static func has(_ name: String, _ statement: Statement) throws -> Bool {
-        try statement.bind(name, at: 1)
-        defer { statement.reset() }
-        return try statement.step()
-    }
-
     /// Writes the file names in a store's rows into a database of their own.
-    private func makeList(_ path: String, of store: Connection) throws -> Connection {
+    private func makeList(_ path: String, of store: Connection) throws {
         for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
         try files.createPrivately(path)
-        let names = try Connection(path: path, mode: .create)
-        // An unfinished list is made again, so that it needs no journal.
-        try names.keepNoJournal()
-        try names.execute("CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
-        let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
-        for table in try StoreCatalog(store).tables {
-            for column in table.columns where column.type.uppercased() == "BLOB" {
-                let name = Connection.quoted(column.name)
-                // The length lets SQLite skip other values without reading them.
-                let rows = try store.prepare(
-                    "SELECT \(name) FROM \(Connection.quoted(table.name)) WHERE length(\(name)) = 38")
-                while try rows.step() {
-                    guard let file = rows.withBytes(0, ExternalData.fileName) else { continue }
-                    try insert.bind(file, at: 1)
-                    try insert.run()
-                }
-            }
-        }
-        try names.execute("COMMIT")
-        return names
+        try ExternalNames.write(of: store, to: path)
     }
 
     private func hasFiles() throws -> Bool { try files.attributesIfPresent(folder)?.isDirectory == true }

@@ -202,7 +202,8 @@ struct Rollback {
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))
         let source = try Connection(path: destination, mode: .readOnly, trace: trace)
-        try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
+        try source.execute("BEGIN")
+        try source.readSchema()
         session.head.phase = .swap
         session.head.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
         let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)

@@ -48,7 +48,8 @@ package struct Swap {
             }
             // The transaction keeps writers out of the destination.
             let source = try Connection(path: destination, mode: .readOnly, trace: trace)
-            try source.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
+            try source.execute("PRAGMA cache_size = 16; BEGIN")
+            try source.readSchema()
             session.head.swap = .overwrite(
                 try SwapIntent.Overwrite(ofSchema: sourceGuard.connection.schemaVersion(), by: source))
             try external.add(from: ExternalData.folder(forStore: destination))

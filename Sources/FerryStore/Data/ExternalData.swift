@@ -62,10 +62,16 @@ package enum ExternalData {
         of key: PropertyKey, in layout: StoreLayout, on connection: Connection, _ body: (String) throws -> Void
     ) throws {
         guard let table = layout.table(of: key.entity), let column = layout.attributeColumns[key] else { return }
-        let name = Connection.quoted(column.name)
+        try forEachReference(in: column.name, of: table.name, on: connection, body)
+    }
+
+    static func forEachReference(
+        in column: String, of table: String, on connection: Connection, _ body: (String) throws -> Void
+    ) throws {
+        let name = Connection.quoted(column)
         // By the length SQLite skips other values without a read.
         let rows = try connection.prepare(
-            "SELECT \(name) FROM \(SQLName.quoted("main", table.name)) WHERE length(\(name)) = 38")
+            "SELECT \(name) FROM \(SQLName.quoted("main", table)) WHERE length(\(name)) = 38")
         while try rows.step() {
             if let file = rows.withBytes(0, fileName) { try body(file) }
         }

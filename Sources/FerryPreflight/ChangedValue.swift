@@ -1,5 +1,6 @@
 internal import FerryModel
 internal import FerrySQLite
+internal import Foundation
 
 /// The SQL condition that a stored value is another one in a new attribute type.
 ///
@@ -30,7 +31,7 @@ enum ChangedValue {
                     return result.set(["true", "yes", "false", "no"].contains(text.lowercased()) ? 1 as Int64 : 0)
                 }
                 guard let number = Double(text.trimmed), number.isFinite else { return result.set(0 as Int64) }
-                isChanged = isRounded(number, in: form) || Digits(text.trimmed) != Digits("\(number)")
+                isChanged = isRounded(number, in: form) || !number.hasDigits(of: text.trimmed)
             default: isChanged = false
             }
             result.set(isChanged ? 1 as Int64 : 0)
@@ -65,37 +66,15 @@ extension String {
     }
 }
 
-/// The digits of a decimal number in a text, and where its point is.
-private struct Digits: Equatable {
-    private var isNegative = false
-    private var digits: [UInt8] = []
-    private var exponent = 0
-
-    /// Nil for a text that is no number, or has zeros in front, which a number does not keep.
-    init?(_ text: some StringProtocol) {
-        var rest = Substring(text)
-        if let sign = rest.first, sign == "-" || sign == "+" {
-            isNegative = sign == "-"
-            rest.removeFirst()
-        }
-        if let mark = rest.firstIndex(where: { $0 == "e" || $0 == "E" }) {
-            guard let value = Int(rest[rest.index(after: mark)...]), abs(value) < 10_000 else { return nil }
-            exponent = value
-            rest = rest[..<mark]
-        }
-        let parts = rest.split(separator: ".", omittingEmptySubsequences: false)
-        guard let whole = parts.first, parts.count <= 2, whole.utf8.count < 2 || !whole.hasPrefix("0") else {
-            return nil
-        }
-        let fraction = parts.count == 2 ? parts[1] : ""
-        digits = Array((whole + fraction).utf8)
-        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        exponent -= fraction.utf8.count
-        while digits.last == 0x30 {
-            digits.removeLast()
-            exponent += 1
-        }
-        digits = Array(digits.drop { $0 == 0x30 })
-        if digits.isEmpty { (isNegative, exponent) = (false, 0) }
+extension Double {
+    /// Whether the number keeps all digits of its text; zeros in front it does not keep.
+    fileprivate func hasDigits(of text: Substring) -> Bool {
+        let digits = text.drop { $0 == "-" || $0 == "+" }
+        let isPlain = digits.utf8.count < 2 || !digits.hasPrefix("0") || digits.hasPrefix("0.")
+        // Decimal numbers have 38 digits.
+        guard isPlain, digits.utf8.count <= 38, let own = Decimal(string: String(text)),
+            let kept = Decimal(string: "\(self)")
+        else { return false }
+        return own == kept
     }
 }

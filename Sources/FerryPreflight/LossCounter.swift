@@ -1,14 +1,13 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
-internal import FerryStore
-internal import Foundation
+package import FerryPlan
+package import FerrySQLite
+package import FerryStore
 
 /// Counts the rows and values of a store that a migration loses.
-struct LossCounter {
-    /// The most rows of a table that are counted in full, in no time; of a larger table only the first rows are read.
+package struct LossCounter {
+    /// The most rows that are counted in no time.
     private static let fewRows: Int64 = 100_000
 
     /// The store, as `main`.
@@ -20,9 +19,19 @@ struct LossCounter {
     var scans: TableScans?
     /// The time for filters that ask for it, which is that of the run.
     let now: Double
+    /// Whether tables with more than ``fewRows`` rows are read, too.
+    let readsAll: Bool
+
+    package init(
+        of layout: StoreLayout, on connection: Connection, rows: [String: Int64] = [:], scans: TableScans? = nil,
+        now: Double, readsAll: Bool = true
+    ) {
+        (self.connection, self.layout, self.rows, self.scans) = (connection, layout, rows, scans)
+        (self.now, self.readsAll) = (now, readsAll)
+    }
 
     /// Whether any row has a value of each property, as 1 or 0; properties without storage in the store are left out.
-    func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
+    package func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
         var known: [StoredProperty: Int64] = [:]
         for property in properties {
             guard let place = place(of: property.property, in: [property.entity]) else { continue }
@@ -32,17 +41,8 @@ struct LossCounter {
         return known
     }
 
-    /// What is counted of tables with more than ``fewRows`` rows.
-    enum Effort {
-        /// Whether one of the first rows has a value.
-        case little
-        /// Whether any row has a value; links beyond the first of each object, and orders, are counted.
-        case presence
-        case all
-    }
-
     /// Says what will be counted by scans, so that each table is read once.
-    func ask(for losses: [ChainLoss], _ properties: [StoredProperty]) {
+    package func ask(for losses: [ChainLoss], _ properties: [StoredProperty]) {
         let asked = losses.map { ($0.property, $0.entities) } + properties.map { ($0.property, [$0.entity]) }
         for (property, entities) in asked {
             guard let place = place(of: property, in: entities), let column = place.column else { continue }
@@ -51,14 +51,12 @@ struct LossCounter {
     }
 
     /// The losses that some row has, or may have, with their counts.
-    func counted(_ losses: [ChainLoss], _ effort: Effort) throws -> [ChainLoss] {
-        let merges = losses.contains { loss in
-            loss.merging != nil && loss.pass == 1 && (effort != .little || rowsToRead(loss) <= Self.fewRows)
-        }
+    package func counted(_ losses: [ChainLoss]) throws -> [ChainLoss] {
+        let merges = losses.contains { $0.merging != nil && $0.pass == 1 && reads($0) }
         let known = merges ? try countingMerged(losses) : losses
         let counted = try known.compactMap { loss in
             var loss = loss
-            if case .exactly = loss.count {} else { loss.count = try count(loss, effort) }
+            if case .exactly = loss.count {} else { loss.count = try count(loss) }
             return loss.count == .exactly(0) ? nil : loss
         }
         // One value may be lost for several reasons.
@@ -71,9 +69,9 @@ struct LossCounter {
     }
 
     /// The values, links, orders or objects that can be concerned, and of these the lost ones if the store's rows show them.
-    private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
+    private func count(_ loss: ChainLoss) throws -> ChainLoss.Count {
         guard let place = place(of: loss.property, in: loss.entities) else { return loss.count }
-        let all = try held(loss, place, effort)
+        let all = try held(loss, place)
         if all == .exactly(0) { return all }
         let most = ChainLoss.Count.atMost(all.number)
         switch loss.cause {
@@ -81,74 +79,62 @@ struct LossCounter {
         case _ where loss.pass != 1: return most
         case .unordered, .orderedAnew: return all
         case .relatedToOne(let isExact):
-            guard let key = place.key, reads(loss, effort) else { return most }
+            guard let key = place.key, reads(loss) else { return most }
             // Keys beyond the first key of each object that has some.
             let count = try number(
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place)
             return isExact || count == 0 ? .exactly(count) : most
         case .filtered, .carriedInPart, .narrowed, .contested, .overruled:
-            return try countOfSomeObjects(loss, place, effort, most)
+            return try countOfSomeObjects(loss, place, most)
         case .leftToPolicy, .merged, .shared, .damaged, .unfit, .history, .inTheWay: return most
         }
     }
 
-    /// The properties with values that are computed anew, by the entities that declare them.
-    func transformed(_ properties: [StoredProperty], _ effort: Effort) throws -> [Transformation] {
-        var found: [Transformation] = []
+    /// The properties with values that are computed anew, by the entities that declare them; the number of values is nil
+    /// if they were not counted.
+    package func transformed(
+        _ properties: [StoredProperty]
+    ) throws -> [(entity: String, property: String, values: Int64?)] {
+        var found: [(entity: String, property: String, values: Int64?)] = []
         for property in properties {
             guard let name = property.property, let place = place(of: name, in: [property.entity]) else { continue }
             let loss = ChainLoss(
                 entity: property.entity, property: name, entities: [property.entity], version: "", step: 1,
                 cause: .removed)
-            let held = try held(loss, place, effort)
+            let held = try held(loss, place)
             if held == .exactly(0) { continue }
-            var values: Int64? = if case .exactly(let count) = held { count } else { nil }
+            let values: Int64? = if case .exactly(let count) = held { count } else { nil }
             let entity = layout.model.declaringEntity(of: name, in: property.entity) ?? property.entity
             if let known = found.firstIndex(where: { $0.entity == entity && $0.property == name }) {
-                values = values.flatMap { count in found[known].values.map { $0 + count } }
-                found[known].values = values
+                found[known].values = values.flatMap { count in found[known].values.map { $0 + count } }
             } else {
-                found.append(Transformation(entity: entity, property: name, values: values))
+                found.append((entity, name, values))
             }
         }
         return found
     }
 
     /// How many values, links, orders or objects of the loss's property the store has.
-    private func held(_ loss: ChainLoss, _ place: Place, _ effort: Effort) throws -> ChainLoss.Count {
+    private func held(_ loss: ChainLoss, _ place: Place) throws -> ChainLoss.Count {
         if loss.isOfOrder {
-            guard let key = place.key, reads(loss, effort) else { return loss.count }
+            guard let key = place.key, reads(loss) else { return loss.count }
             // Objects with several related objects, which therefore have an order.
             let orders = "SELECT 1 FROM \(place.table) WHERE \(place.condition) GROUP BY \(key) HAVING count(*) > 1"
             let count = try number("SELECT count(*) FROM (\(orders))", place)
             return loss.pass == 1 || count == 0 ? .exactly(count) : .atMost(count)
         }
         if let counted = try countedByScan(place, of: loss.entities) { return .exactly(counted) }
-        // The rows of entities do not bound the links that other tables hold.
-        let isElsewhere = place.key != nil && place.ownColumn == nil
-        if isSmall(loss, effort) || (isElsewhere && effort != .little) {
+        if reads(loss) {
             return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(place.condition)", place))
         }
-        guard loss.property != nil else { return loss.count }
-        let few = """
-             AND rowid <= ifnull(
-                (SELECT rowid FROM \(place.table) ORDER BY rowid LIMIT 1 OFFSET \(Self.fewRows - 1)), \(Int64.max))
-            """
-        let first = effort == .presence ? "" : few
-        let isThere = try number(
-            "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition)\(first))", place)
-        return isThere == 0 && effort == .presence ? .exactly(0) : .atMost(loss.count.number)
+        return loss.property == nil ? loss.count : .atMost(loss.count.number)
     }
 
     private func number(_ sql: String, _ place: Place) throws -> Int64 {
         try connection.integer(sql, place.numbers) ?? 0
     }
 
-    private func isSmall(_ loss: ChainLoss, _ effort: Effort) -> Bool {
-        effort == .all || rowsToRead(loss) <= Self.fewRows
-    }
-
-    private func reads(_ loss: ChainLoss, _ effort: Effort) -> Bool { effort == .presence || isSmall(loss, effort) }
+    private func reads(_ loss: ChainLoss) -> Bool { readsAll || rowsToRead(loss) <= Self.fewRows }
 
     /// Rows with a value in the column, or all rows of the entities; nil if they are not scanned.
     private func countedByScan(_ place: Place, of entities: [String]) throws -> Int64? {
@@ -168,9 +154,9 @@ struct LossCounter {
 
     /// Counts the values of the objects that lose them, or the links that a later rule replaces.
     private func countOfSomeObjects(
-        _ loss: ChainLoss, _ place: Place, _ effort: Effort, _ most: ChainLoss.Count
+        _ loss: ChainLoss, _ place: Place, _ most: ChainLoss.Count
     ) throws -> ChainLoss.Count {
-        guard reads(loss, effort) else { return most }
+        guard reads(loss) else { return most }
         // Of links in other rows no more is known, unless the rules show which are lost.
         let linked = loss.objects.links == nil ? nil : place.key.map { (place.table, $0) }
         guard loss.property == nil || place.ownColumn != nil || linked != nil else { return most }
@@ -191,10 +177,6 @@ struct LossCounter {
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
                 WHERE o.Z_ENT IN (\(numbers))\(value) AND \(condition)
                 """
-            guard isSmall(loss, effort) else {
-                let isLost = try objects.integer("SELECT EXISTS (SELECT 1 FROM \(rows))", on: connection) == 1
-                return isLost ? most : .exactly(0)
-            }
             let count = try objects.integer("SELECT count(*) FROM \(rows)", on: connection)
             return isExact || count == 0 ? .exactly(count) : most
         } catch let error as DatabaseError where !error.isInterrupted {
@@ -323,53 +305,6 @@ struct LossCounter {
     }
 }
 
-extension Configuration {
-    /// The refusal of losses that are not allowed; nil if all are allowed.
-    func refusal(of losses: [ChainLoss], hasMappingModels: Bool = true) -> FerryError? {
-        let open = losses.filter { loss in
-            isRefused(loss) && self.losses.exceptions.isDisjoint(with: [loss.name, loss.entity])
-        }
-        guard let first = open.first else { return nil }
-        let names = open.map(\.name).distinct
-        // No mapping model has a place for damage, history, or values in the way.
-        let isMappable = open.contains { !$0.isDamage && !$0.isOfHistory && !$0.isInTheWay }
-        let hasMappingModels = hasMappingModels || !isMappable
-        return FerryError(
-            .lossRefused,
-            (hasMappingModels ? "" : "No mapping model was given. ") + open.map(\.sentence).joined(separator: " "),
-            remedy: """
-                \(Self.remedy(for: open, hasMappingModels)), \
-                or allow the loss with \(setting: .lossExceptions, each: names.map { .element($0) }, separator: " "), \
-                or every loss with \(setting: .losses, .choice("allow")).
-                """,
-            place: .init(entity: first.entity, property: first.property), cause: RefusedLosses(names: names))
-    }
-
-    private func isRefused(_ loss: ChainLoss) -> Bool {
-        // What `damaged` leaves out was asked for.
-        !losses.areAllowed && !loss.isDamage && loss.count.number > 0
-    }
-
-    private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> Remedy {
-        if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
-        if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history first" }
-        if losses.allSatisfy(\.isInTheWay) {
-            return losses.contains { $0.property != nil }
-                ? "Adopt the values with \(on: .adoption), move them elsewhere, or restore a backup of the store"
-                : "Move these rows elsewhere, or restore a backup of the store"
-        }
-        if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
-        if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
-        return hasMappingModels
-            ? "Map it in a mapping model" : "Pass the mapping models of these versions, or write one"
-    }
-}
-
-/// The names of the losses for which a migration is refused.
-package struct RefusedLosses: Error, Sendable {
-    package let names: [String]
-}
-
 extension ChainLoss {
     /// Whether another loss of the same property in the same pass may count a value of this one, too.
     fileprivate func mayCountValues(of other: ChainLoss) -> Bool {
@@ -384,8 +319,4 @@ extension ChainLoss {
             }
         }
     }
-
-    fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
-    fileprivate var isOfHistory: Bool { if case .history = cause { true } else { false } }
-    fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }
 }
