@@ -149,9 +149,11 @@ extension RunLog.Entry {
         entityMappings = migration.steps.flatMap(\.entityMappings)
         if migration.options.output != nil { (source, options) = (head.source, migration.options) }
         (now, mappingModels, isInPlace) = (migration.now, migration.mappingModels, migration.isInPlace)
-        (copying, isLike, adopts) = (
-            migration.copying, migration.options.schema != nil, migration.options.adopts
-        )
+        (isLike, adopts) = (migration.options.schema != nil, migration.options.adopts)
+        let (asked, found) = (migration.copying, migration.obstacles ?? .init())
+        copying = Planner.Copying(
+            allBecause: asked.allBecause ?? found.allBecause, mappedBecause: asked.mappedBecause ?? found.mappedBecause,
+            wholeBecause: asked.wholeBecause ?? found.wholeBecause)
         losses = migration.findings.losses(countedBy: entityMappings)
     }
 }
