@@ -28,9 +28,9 @@ extension Int64 {
 }
 
 extension Int64 {
-    /// A number of bytes in words, with one decimal place: `512 B`, `1.3 GiB`.
+    /// A number of bytes in words, with one decimal place: `512 B`, `1.3 GiB`; 1,000 of a unit are one of the next.
     package var bytesInUnits: String {
-        for (shift, name) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] where self >> Int64(shift) > 0 {
+        for (shift, name) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] where self >= 1_000 << Int64(shift - 10) {
             let tenths = (Double(self) / Double(1 << shift) * 10).rounded()
             return "\(Int64(tenths) / 10).\(Int64(tenths) % 10) \(name)"
         }

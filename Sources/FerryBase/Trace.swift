@@ -68,7 +68,7 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
 extension ProgressUpdate: CustomStringConvertible {
     public var description: String {
         let of = total.map { " of \($0.grouped)" } ?? ""
-        let part = fraction.map { " (\(Int($0 * 100)) % of all)" } ?? ""
+        let part = fraction.map { " (\(Int($0 * 100))% of all)" } ?? ""
         return "\(phase)" + (subject.map { " of \($0)" } ?? "") + ": \(done.grouped)\(of)\(part)"
     }
 }

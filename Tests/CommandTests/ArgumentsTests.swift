@@ -71,6 +71,7 @@ struct ArgumentsTests {
             ("S -m M -t 1 --to 2", "The option --to is given twice."),
             ("S T U --models M", "Unexpected argument: \"U\"."),
             ("S --models M --to 1 --to 2", "The option --to is given twice."),
+            ("S --models M --restart --restart", "The option --restart is given twice."),
             ("S --models M --restart=yes", "The option --restart takes no value."),
             ("S --models M --restrat", "Unknown option --restrat."),
             ("S --models M --budget 15s", "Unknown option --budget."),

@@ -55,6 +55,15 @@ struct MappingCommandTests {
         return (old, new)
     }
 
+    @Test("Two versions with the same version hashes are refused")
+    func refusesEqual() throws {
+        let folder = try TemporaryFolder()
+        let (old, _) = try versions(in: folder)
+        let refused = Captured.run(["mapping", "init", old, old, "--output", folder.file("m.json")])
+        #expect(refused.exitCode == .refused && refused.diagnostics.contains("there is nothing to map"), "\(refused)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("m.json")))
+    }
+
     @Test("A skeleton has the inferred parts, marks the missing ones, and is refused until these are written")
     func begins() throws {
         let folder = try TemporaryFolder()

@@ -164,12 +164,19 @@ struct OperatorTests {
         let held = try app.run(words + copying)
         #expect(held.exitCode == 75, "\(held.diagnostics)")
         let outcome = try FerryBinary.run(
-            words + copying + ["--wait", "5min"], in: app.folder.path, afterLine: "Waiting for it"
+            words + copying + ["--wait", "5min", "--report", "r.json"], in: app.folder.path, afterLine: "Waiting for it"
         ) {
+            Thread.sleep(forTimeInterval: 3)
             // In WAL mode an open connection alone keeps the store in use.
             reader = nil
         }
         #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        struct Report: Decodable {
+            struct Phase: Decodable { var seconds: Double }
+            var phases: [Phase]
+        }
+        let report = try JSONDecoder().decode(Report.self, from: Data(text("r.json").utf8))
+        #expect(report.phases.map(\.seconds).reduce(0, +) < 3, "the wait is not work: \(report)")
     }
 
     @Test("rollback --wait waits for a writer at the start, and for a reader at the swap")
@@ -249,6 +256,30 @@ struct OperatorTests {
         #expect(try app.run("status", "None.sqlite", "--history").exitCode == 2)
     }
 
+    @Test("On a narrow terminal the history and the snapshots keep times and paths whole")
+    func fitsTerminal() throws {
+        #expect(try app.run(words).exitCode == 0)
+        for command in [["status", "App.sqlite", "--history"], ["snapshot", "list", "App.sqlite"]] {
+            let lines = Captured.run(
+                command.map { $0.replacing("App.sqlite", with: app.folder.file("App.sqlite")) }, width: 80
+            )
+            .output.split(separator: "\n")
+            #expect(lines.contains { $0.contains(#/ \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ /#) }, "\(lines)")
+            #expect(
+                lines.contains { $0.contains("/App.sqlite.snapshots/") && $0.split(separator: " ").count < 3 },
+                "\(lines)")
+        }
+    }
+
+    @Test("Status says what is missing of a migration that is prepared, or finished except for the swap")
+    func showsHeld() throws {
+        #expect(try app.run(words + ["--hold-swap"]).exitCode == 75)
+        #expect(try app.done("status", "App.sqlite").output.contains("is prepared, except for its transaction"))
+        #expect(try app.run(words + copying + ["--restart", "--hold-swap"]).exitCode == 75)
+        let held = try app.done("status", "App.sqlite").output
+        #expect(held.contains("is finished except for the swap") && held.contains("Close every program"), "\(held)")
+    }
+
     @Test("Status shows several stores")
     func showsSeveral() throws {
         #expect(try app.run(words).exitCode == 0)
@@ -281,7 +312,7 @@ struct OperatorTests {
         .enabled(if: Terminal.isThere, "needs script and stty of Linux"))
     func asks() throws {
         let no = try Terminal.run(words, width: 120, in: app.folder.path)
-        #expect(no.text.contains("will be migrated in place from App to App 2: 200 rows"))
+        #expect(no.text.contains("will be migrated from App to App 2: 200 rows."))
         #expect(no.text.contains("It loses Book.shelf.") && no.text.contains("was not confirmed"), "\(no.text)")
         #expect(!exists("App.sqlite.ferry-log.json"))
         for more in [["--output", "New.sqlite"], ["--rehearse"], ["--json"]] {

@@ -39,7 +39,10 @@ struct QuantityTests {
 
     @Test(
         "Sizes are written in the largest binary unit that fits",
-        arguments: [(0, "0 B"), (1_023, "1023 B"), (1_536, "1.5 KiB"), (64 << 20, "64.0 MiB"), (3 << 30, "3.0 GiB")]
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1_023, "1.0 KiB"), (1_002 << 20, "1.0 GiB"), (1_536, "1.5 KiB"),
+            (64 << 20, "64.0 MiB"), (3 << 30, "3.0 GiB"),
+        ]
             as [(Int64, String)])
     func writesSizes(_ bytes: Int64, _ text: String) { #expect(Quantity.sizeText(bytes) == text) }
 

@@ -96,6 +96,9 @@ struct UnwritableStoreTests {
             let outcome = try run(words, in: results)
             #expect(outcome.exitCode == 0, "\(words[0]): \(outcome.diagnostics) \(outcome.output)")
         }
+        let report = try run(["plan", store, "--report", place + "/p.html"] + models, in: results)
+        #expect(report.exitCode == 1 && report.output.isEmpty, "before any work: \(report)")
+        #expect(report.diagnostics.contains("/p.html cannot be written"), "\(report)")
         let titles = try Connection(path: output, mode: .readOnly).rows(
             "SELECT ZHEADING, count(*) FROM ZBOOK GROUP BY 1")
         #expect(titles == [[.text("Logged"), .integer(20)]])

@@ -76,7 +76,7 @@ extension StoreFiles {
         switch order {
         case .throttle(let share) where !(0...Pace.mostRest).contains(share):
             throw FerryError(
-                .usage, "A migration can rest for 0 to 95 % of the time.", remedy: "Choose a smaller share.")
+                .usage, "A migration can rest for 0% to 95% of the time.", remedy: "Choose a smaller share.")
         case .chunkRows(let rows?) where !(1...100_000_000).contains(rows):
             throw FerryError(.usage, "A chunk has at least 1 row.", remedy: "Choose another number.")
         case .chunkRows where !call.hasChunks:

@@ -120,6 +120,7 @@ public struct Migrator: Sendable {
                 return try migrate(configuration, stop: stop, relay: relay)
             } catch let error as FerryError where wait.isWorthwhile(after: error) {
                 try wait.untilFree(after: error)
+                relay.restartClock()
             }
         }
     }

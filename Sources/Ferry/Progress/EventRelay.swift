@@ -22,6 +22,9 @@ final class EventRelay: Sendable {
 
     var phases: [PhaseUse] { clock.withLock { $0.measured() } }
 
+    /// Measures from now on: the record of the run has the phases before a wait.
+    func restartClock() { clock.withLock { $0 = PhaseClock() } }
+
     /// Ends the present meter, and passes further reports to another one, if any.
     func measure(by new: ProgressMeter?) {
         let old = meter.withLock { meter in

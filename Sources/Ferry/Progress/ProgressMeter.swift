@@ -99,7 +99,9 @@ final class ProgressMeter: Sendable {
 
     private func measure(_ state: inout State, at now: UInt64) {
         if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = state.done.values.clampedSum }
-        if state.phase != .preflight { state.fraction = state.estimate.fraction(at: now) }
+        guard state.phase != .preflight else { return }
+        // Only the end of all work is 1; what it takes is an estimate.
+        state.fraction = state.phase == .cleanUp ? 1 : min(0.99, state.estimate.fraction(at: now))
     }
 
     /// Nil in the first second of a call, when the estimate is unreliable.

@@ -47,11 +47,6 @@ struct Arguments {
             flags.insert("--help")
             return
         }
-        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
-            // The default has this old spelling, which goes before a key of `ferry.json`, too.
-            values["--accept-loss"] = []
-            return
-        }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             throw wrong(
                 "Unknown option \(typed).", NearNames.question(for: name, among: syntax.options.map(\.name)))
@@ -59,7 +54,7 @@ struct Arguments {
         let attached = equals.map { String(word[word.index(after: $0)...]) }
         guard option.kind != .flag else {
             guard attached == nil else { throw wrong("The option \(name) takes no value.") }
-            flags.insert(name)
+            guard flags.insert(name).inserted else { throw wrong("The option \(name) is given twice.") }
             return
         }
         guard let value = attached ?? rest.popFirst(), attached != nil || !isOption(value) else {

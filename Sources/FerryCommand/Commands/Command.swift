@@ -66,7 +66,7 @@ struct CommandCall {
             HelpText.show([command.syntax], isAll: isAll, on: console)
             return .success
         }
-        let console = arguments.has("--quiet") ? console.quiet : console
+        let console = arguments.has("--quiet") ? console.quiet(isJSON: console.isJSON) : console
         let instance = command.init(arguments: arguments)
         do {
             if let migrating = instance as? any PolicyCommand {

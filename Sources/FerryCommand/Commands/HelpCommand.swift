@@ -41,7 +41,7 @@ extension Syntax {
 
 enum HelpText {
     /// Columns; longer lines are hard to read.
-    private static let widest = 100
+    private static let widest = 80
     /// Characters; a longer name gets a line of its own.
     private static let widestName = 26
 

@@ -132,7 +132,7 @@ struct InspectRendering {
             ["", "", $0.table] + numbers($0.rows, $0.isEstimated, contents.bytes(of: $0))
         }
         return TextTable(
-            [.text("Entity"), .number("Number"), .text("Table"), .number("Rows"), .number("Bytes")], entities + joins
+            [.name("Entity"), .number("Number"), .name("Table"), .number("Rows"), .number("Bytes")], entities + joins
         ).lines(width: width)
     }
 

@@ -25,6 +25,11 @@ struct MappingInitCommand: Command {
         // As plan names them: a device's store has another file's name than the one at hand.
         let versions = ModelCatalog.withStoresNamed(try arguments.operands.map { try VersionWord($0).version() })
         let (source, destination) = (versions[0], versions[1])
+        guard source.hashes != destination.hashes else {
+            throw FerryError(
+                .badMapping, "Both versions have the same version hashes: there is nothing to map.",
+                remedy: "Name two different versions.")
+        }
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }

@@ -78,6 +78,12 @@ extension URL {
 }
 
 extension FileLayer {
+    func checkIsWritable(_ folder: String, for path: String) throws(FerryError) {
+        guard !FileManager.default.isWritableFile(atPath: folder) else { return }
+        throw FerryError(
+            .fileFailed, "\(path) cannot be written: its folder is not writable.", remedy: "Choose another folder.")
+    }
+
     func checkExists(
         _ path: String, as what: String = "file", remedy: Remedy = "Check the path."
     ) throws(FerryError) {

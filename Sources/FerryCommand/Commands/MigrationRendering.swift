@@ -236,13 +236,13 @@ struct MigrationRendering: RunReport {
         }
         let earlier = run.earlierTime
         return Quantity.durationText(run.wallTime)
-            + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
+            + (earlier > .zero ? " after at least \(Quantity.durationText(earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
     }
 
-    /// Only work of a second or more that grows with the rows has a speed: a swap is one transaction.
+    /// Only work of a second or more of this call that grows with the rows has a speed: a swap is one transaction.
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
-        guard ![.swap, .cleanUp].contains(phase.phase), phase.time >= .seconds(1) else { return "" }
+        guard !run.resumed, ![.swap, .cleanUp].contains(phase.phase), phase.time >= .seconds(1) else { return "" }
         if let rate = phase.rowsPerSecond { return rate < 1 ? "" : " (\(Quantity.whole(rate).counting("row"))/s)" }
         return phase.bytesPerSecond.map { " (\(Quantity.sizeText(Quantity.whole($0)))/s)" } ?? ""
     }

@@ -12,6 +12,7 @@ struct PlanCommand: PolicyCommand {
             return try ReportFile.named(by: arguments).written(PlanRendering.title, of: input.store.filePath) {
                 let migrator = try input.migrator(policies)
                 var configuration = input.configuration
+                try configuration.takeMemoryLimit(arguments)
                 // A check answers as the migration will.
                 if arguments.has("--check"), !arguments.has("--accept-loss") { configuration.losses.areAllowed = false }
                 configuration.limits.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")

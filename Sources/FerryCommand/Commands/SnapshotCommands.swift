@@ -72,7 +72,7 @@ struct SnapshotRendering {
         let table = TextTable(
             [
                 .number("No."), .text("Created"), .text("Version"), .number("Size"), .number("Archive"), .text("State"),
-                .text("Path"),
+                .below("Path"),
             ], rows)
         return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
     }

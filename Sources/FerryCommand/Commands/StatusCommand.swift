@@ -55,6 +55,7 @@ struct StatusCommand: Command {
             case .running where status.isPaused == true: "paused"
             case .interrupted where status.isRollback == true: "rollback"
             case .interrupted where status.phase == .swap: "held"
+            case .interrupted where status.isPrepared == true: "prepared"
             default: status.state.rawValue
             }
         return Template.messages.lines(
@@ -72,9 +73,9 @@ struct StatusCommand: Command {
             status.steps.flatMap { steps in
                 status.step.flatMap { steps > 1 ? "step \($0) of \(steps)" : nil }
             },
-            status.fraction.map { "\(Quantity.decimal($0 * 100, places: 1)) %" },
+            status.fraction.map { "\(Quantity.decimal($0 * 100, places: 1))%" },
             status.rowsPerSecond.map { "\(Quantity.whole($0).counting("row"))/s" },
-            status.rest.map { "resting \(Quantity.decimal($0 * 100, places: 0)) % of the time" },
+            status.rest.map { "resting \(Quantity.decimal($0 * 100, places: 0))% of the time" },
             status.chunkRows.map { "chunks of \(Int64($0).counting("row"))" },
             status.isPaused == true ? nil : status.timeLeft.map { "\(Quantity.durationText($0)) left" },
         ].compactMap { $0 }
@@ -111,8 +112,8 @@ struct HistoryRendering {
         }
         return TextTable(
             [
-                .text("Finished"), .text("Run"), .text("From"), .text("To"), .number("Rows"), .text("Lost"),
-                .text("Rolled back"), .text("Snapshot"),
+                .text("Finished"), .text("Run"), .name("From"), .name("To"), .number("Rows"), .below("Lost"),
+                .text("Rolled back"), .below("Snapshot"),
             ], rows)
     }
 

@@ -44,16 +44,10 @@ struct Console: Sendable {
 
     var width: Int { output.width() ?? .max }
 
-    var quiet: Console {
+    /// The console without text; a command that runs within another one prints no object, either.
+    func quiet(isJSON: Bool) -> Console {
         var console = self
-        console.isQuiet = true
-        return console
-    }
-
-    /// The console of a command that runs within another one, and prints nothing.
-    var silent: Console {
-        var console = quiet
-        console.isJSON = false
+        (console.isQuiet, console.isJSON) = (true, isJSON)
         return console
     }
 

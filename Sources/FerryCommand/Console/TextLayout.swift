@@ -3,15 +3,18 @@ struct TableColumn {
     var isNumber = false
     /// Names are cut in the middle instead of broken, so that a row has one line.
     var isCut = false
+    /// Paths and sentences, each on a line of its own with its title where the table is too wide.
+    var isBelow = false
 
     static func name(_ title: String) -> TableColumn { TableColumn(title: title, isCut: true) }
     static func text(_ title: String) -> TableColumn { TableColumn(title: title) }
+    static func below(_ title: String) -> TableColumn { TableColumn(title: title, isBelow: true) }
     static func number(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: true) }
 }
 
 struct TextTable {
     private static let gap = 2
-    /// Characters; in less room each row is printed cell by cell, below each other.
+    /// Characters of a name that is cut; in less room each row is printed cell by cell, below each other.
     private static let narrowest = 8
 
     let columns: [TableColumn]
@@ -23,52 +26,41 @@ struct TextTable {
         self.rows = [columns.map(\.title)] + rows
     }
 
-    /// The lines, each indented by two spaces and no longer than `width` characters.
+    /// The lines, each indented by two spaces and no longer than `width` characters; no word but a name is broken.
     func lines(width: Int) -> [String] {
-        let wanted = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        guard let widths = fitting(wanted, into: width) else { return records(width: width) }
-        return rows.flatMap { lines($0, widths) }
-    }
-
-    /// Narrows the widest text columns until the table fits; nil if it cannot fit.
-    private func fitting(_ wanted: [Int], into width: Int) -> [Int]? {
-        var widths = wanted
-        var excess = wanted.reduce(0) { $0 + $1 + Self.gap } - width
+        let rows = rows.map { $0.map(WorkFolder.shortened) }
+        var widths = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var excess: Int { widths.reduce(0) { $0 + $1 + Self.gap } - width }
+        let below = excess > 0 ? columns.indices.filter { columns[$0].isBelow } : []
+        for column in below { widths[column] = -Self.gap }
         while excess > 0 {
-            let texts = widths.indices.filter { !columns[$0].isNumber && widths[$0] > Self.narrowest }
-            guard let widest = texts.max(by: { widths[$0] < widths[$1] }) else { return nil }
+            let names = widths.indices.filter { columns[$0].isCut && widths[$0] > Self.narrowest }
+            guard let widest = names.max(by: { widths[$0] < widths[$1] }) else {
+                return rows.dropFirst().flatMap { record($0, Array(columns.indices), width) }
+            }
             widths[widest] -= 1
-            excess -= 1
         }
-        return widths
-    }
-
-    private func lines(_ row: [String], _ widths: [Int]) -> [String] {
-        let cells = columns.indices.map { column in
-            columns[column].isCut
-                ? [Drawing.shortened(row[column], to: widths[column])]
-                : row[column].isEmpty ? [] : TextWrap.paragraphs(row[column], width: widths[column])
-        }
-        return (0..<max(1, cells.map(\.count).max() ?? 0)).map { number in
-            var line = ""
-            for (column, cell) in cells.enumerated() {
-                let text = number < cell.count ? cell[number] : ""
-                let gap = String(repeating: " ", count: widths[column] - text.count)
-                line +=
-                    String(repeating: " ", count: Self.gap) + (columns[column].isNumber ? gap + text : text + gap)
-            }
-            while line.hasSuffix(" ") { line.removeLast() }
-            return line
+        return rows.enumerated().flatMap { number, row in
+            [line(row, widths)] + (number == 0 ? [] : record(row, below, width))
         }
     }
 
-    /// Each row as lines of its own, `Header: cell`.
-    private func records(width: Int) -> [String] {
-        rows.dropFirst().flatMap { row in
-            zip(rows[0], row).enumerated().filter { !$0.element.1.isEmpty }.flatMap { column, pair in
-                TextWrap.lines(
-                    (column == 0 ? "  " : "    ") + (pair.0.isEmpty ? "" : "\(pair.0): ") + pair.1, width: width)
-            }
+    private func line(_ row: [String], _ widths: [Int]) -> String {
+        var line = ""
+        for column in columns.indices where widths[column] >= 0 {
+            let text = columns[column].isCut ? Drawing.shortened(row[column], to: widths[column]) : row[column]
+            let gap = String(repeating: " ", count: widths[column] - text.count)
+            line += String(repeating: " ", count: Self.gap) + (columns[column].isNumber ? gap + text : text + gap)
+        }
+        while line.hasSuffix(" ") { line.removeLast() }
+        return line
+    }
+
+    /// Cells of a row as lines of their own, `Header: cell`.
+    private func record(_ row: [String], _ columns: [Int], _ width: Int) -> [String] {
+        columns.filter { !row[$0].isEmpty }.flatMap { column in
+            let title = rows[0][column].isEmpty ? "" : "\(rows[0][column]): "
+            return TextWrap.lines((column == 0 ? "  " : "    ") + title + row[column], width: width)
         }
     }
 }
@@ -85,7 +77,7 @@ enum TextWrap {
         let longest = line.split(separator: " ").map(\.count).max() ?? 0
         let indent = margin(of: line, width: width)
         let margin = String(repeating: " ", count: max(min(2, indent), min(indent, width - longest)))
-        return broken(line, width: width, margin: margin, keepsLongWords: true)
+        return broken(line, width: width, margin: margin)
     }
 
     /// A command on several lines that a shell reads as one: each but the last line ends with a backslash.
@@ -95,18 +87,16 @@ enum TextWrap {
         let longest = line.split(separator: " ").map(\.count).max() ?? 0
         let indent = min(line.prefix { $0 == " " }.count + 4, width - end.count - longest)
         let margin = String(repeating: " ", count: max(0, indent))
-        let lines = broken(line, width: width - end.count, margin: margin, keepsLongWords: true)
+        let lines = broken(line, width: width - end.count, margin: margin)
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }
 
-    /// Breaks a text into lines of at most `width` characters, margin included, also at newlines and within long words.
+    /// Breaks a text into lines of at most `width` characters, margin included, also at newlines.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
-        text.split(separator: "\n").flatMap {
-            broken(margin + $0, width: width, margin: margin, keepsLongWords: false)
-        }
+        text.split(separator: "\n").flatMap { broken(margin + $0, width: width, margin: margin) }
     }
 
-    private static func broken(_ text: String, width: Int, margin: String, keepsLongWords: Bool) -> [String] {
+    private static func broken(_ text: String, width: Int, margin: String) -> [String] {
         var lines: [String] = []
         var rest = Substring(text)
         while rest.count > width {
@@ -114,10 +104,9 @@ enum TextWrap {
             let from = lines.isEmpty ? text.prefix { $0 == " " }.count : margin.count
             let end = rest.index(rest.startIndex, offsetBy: width)
             let start = rest.index(rest.startIndex, offsetBy: min(from + 1, width))
-            let places = breaks(in: rest, from: start, keepsQuoted: keepsLongWords)
+            let places = breaks(in: rest, from: start)
             // A space directly after the last place is a break, too.
-            let fitting = places.last { $0 <= end }
-            guard let cut = fitting ?? (keepsLongWords ? places.first : end) else { break }
+            guard let cut = places.last(where: { $0 <= end }) ?? places.first else { break }
             var line = rest[..<cut]
             while line.last == " " { line.removeLast() }
             lines.append(String(line))
@@ -127,10 +116,8 @@ enum TextWrap {
         return lines
     }
 
-    /// The spaces at which a text may be broken; with `keepsQuoted` none in commands between backticks or quotes.
-    private static func breaks(
-        in text: Substring, from start: Substring.Index, keepsQuoted: Bool
-    ) -> [Substring.Index] {
+    /// The spaces at which a text may be broken; none in commands between backticks or quotes.
+    private static func breaks(in text: Substring, from start: Substring.Index) -> [Substring.Index] {
         var places: [Substring.Index] = []
         var place = text.startIndex
         var last: Character = " "
@@ -139,7 +126,7 @@ enum TextWrap {
             // An apostrophe within a word is not a quote.
             let opens = character == "`" || "'\"".contains(character) && " (=\\".contains(last)
             let next = text.index(after: place)
-            if keepsQuoted, opens, let end = text[next...].firstIndex(of: character) {
+            if opens, let end = text[next...].firstIndex(of: character) {
                 last = character
                 place = text.index(after: end)
                 continue

@@ -120,7 +120,9 @@ struct Demo {
     private func migrate() throws -> [String] {
         var lines: [String] = []
         var child = try ChildProcess(
-            ChildProcess.ownPath(), migrateWords + ["--yes"] + (console.isJSON ? ["--json"] : []), reading: .output)
+            ChildProcess.ownPath(),
+            migrateWords + ["--yes"] + (console.isJSON ? ["--json"] : [])
+                + (console.isQuiet ? ["--quiet"] : []), reading: .output)
         while let line = child.line() { lines.append(line) }
         guard child.wait() == 0 else { throw failure("The demo's migration did not finish.") }
         return lines
@@ -141,7 +143,7 @@ struct Demo {
 
     /// Runs a command in this process; with `--json` without its output.
     private func command(_ words: [String]) throws {
-        let code = FerryCommand.run(words, on: console.isJSON ? console.silent : console)
+        let code = FerryCommand.run(words, on: console.isJSON ? console.quiet(isJSON: false) : console)
         guard code == .success else { throw failure("ferry \(words[0]) ended with exit code \(code.rawValue).") }
     }
 

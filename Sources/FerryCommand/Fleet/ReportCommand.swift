@@ -235,9 +235,9 @@ struct FleetSum: CommandReport, Sendable {
         let longest = slowest.map { [$0.store, Quantity.durationText(seconds: $0.seconds), $0.rows.grouped] }
         return Report.Part.titled("Outcomes", [.text("Outcome")] + numbers, all)
             + Report.Part.titled(
-                "Reasons", [.text("Outcome"), .text("Reason"), .number("Stores"), .text("For example")], reasons)
+                "Reasons", [.text("Outcome"), .text("Reason"), .number("Stores"), .below("For example")], reasons)
             + Report.Part.titled(
-                "Losses", [.text("Lost"), .number("Stores"), .number("Number"), .text("For example")], lost)
+                "Losses", [.text("Lost"), .number("Stores"), .number("Number"), .below("For example")], lost)
             + Report.Part.titled(
                 "Longest", [.text("Store"), .number("Time"), .number("Objects")], longest.count > 1 ? longest : [])
     }

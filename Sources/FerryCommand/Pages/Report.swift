@@ -158,7 +158,7 @@ extension Report.Part {
 
     static func losses(_ losses: [Loss]) -> [Report.Part] {
         titled(
-            "Lost", [.text("Entity"), .text("Property"), .number("Number"), .text("Because")],
+            "Lost", [.text("Entity"), .text("Property"), .number("Number"), .below("Because")],
             losses.map { [$0.entity, $0.property ?? "", $0.number, $0.because] })
     }
 
@@ -170,7 +170,7 @@ extension Report.Part {
 
     static func differences(_ found: [VerificationSummary.Difference]) -> [Report.Part] {
         titled(
-            "Differences", [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
+            "Differences", [.text("Check"), .text("Entity"), .number("Count"), .below("Example")],
             found.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
     }
 

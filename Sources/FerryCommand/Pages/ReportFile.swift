@@ -35,6 +35,7 @@ struct ReportFile: Sendable {
                 .notFound, "The folder \(folder) does not exist. It is needed for \(FileLayer.name(of: path)).",
                 remedy: "Create it, or check the path.")
         }
+        try files.checkIsWritable(folder, for: path)
         guard let stat = try files.attributesIfPresent(path) else { return }
         let firstBytes = stat.isRegularFile ? try files.open(path).read(count: Int(min(stat.size, 64)), at: 0) : nil
         // An empty file has no content to lose.

@@ -97,11 +97,11 @@ final class ProgressRenderer: Sendable {
         let width = (console.currentWidth ?? Self.usualWidth) - 1
         var parts = rate.parts(update)
         if let fraction = rate.fraction {
-            // Full at 100 %, which only the end has.
+            // Full at 100%, which only the end has.
             let percent = min(100, max(0, Int(fraction * 100)))
             let filled = percent * Self.barWidth / 100
             let signs = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.barWidth - filled)
-            parts.insert("[\(signs)] \(percent) %", at: 0)
+            parts.insert("[\(signs)] \(percent)%", at: 0)
         }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }

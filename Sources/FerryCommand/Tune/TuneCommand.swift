@@ -37,9 +37,14 @@ struct TuneCommand: PolicyCommand {
                 defer { renderer.finish() }
                 renderer.plan(
                     RunOutline(steps: plan.steps.count, memoryLimit: configuration.limits.memory, isRehearsal: true))
+                let isSample = result.sample != nil
                 let rehearsal = try migrator.rehearse(configuration, sample: result.sample, stop: stop) { event in
                     if case .phase(let phase, let step) = event { renderer.begin(phase, step: step) }
-                    if case .progress(let update) = event { renderer.show(update) }
+                    if case .progress(var update) = event {
+                        // The estimates are those of all rows.
+                        if isSample { (update.total, update.fraction, update.timeLeft) = (nil, nil, nil) }
+                        renderer.show(update)
+                    }
                 }
                 result.runs = [TuneResult.Run(of: size, rehearsal)]
             } else {
