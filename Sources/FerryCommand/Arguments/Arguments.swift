@@ -47,6 +47,10 @@ struct Arguments {
             flags.insert("--help")
             return
         }
+        // The default has this old spelling, which goes before a key of `ferry.json`, too.
+        if typed == "--refuse-loss", syntax.options.contains(where: { $0.name == "--accept-loss" }) {
+            return values["--accept-loss"] = []
+        }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             throw wrong(
                 "Unknown option \(typed).", NearNames.question(for: name, among: syntax.options.map(\.name)))

@@ -47,6 +47,8 @@ struct RefusedLossTests {
         #expect(try app.run(["migrate"] + words + ["--output", "2.sqlite"]).exitCode == 0)
         try app.write(#"{ "ferry": 1, "acceptLosses": true }"#, to: "ferry.json")
         #expect(try app.run(["migrate"] + words + ["--output", "3.sqlite"]).exitCode == 0)
+        // The old spelling of the default goes before the file, too.
+        #expect(try app.run(["migrate"] + words + ["--output", "4.sqlite", "--refuse-loss"]).exitCode == 2)
         try app.write(#"{ "ferry": 1 }"#, to: "ferry.json")
         try app.execute("UPDATE ZBOOK SET ZSHELF = NULL")
         #expect(try app.run(["migrate"] + words).exitCode == 0)
