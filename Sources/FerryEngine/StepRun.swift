@@ -21,8 +21,6 @@ package struct StepRun {
         _ step: StepPlan, in place: Place, options: EngineOptions, policies: PolicyRegistry = PolicyRegistry()
     ) {
         (self.step, self.place, self.options, self.policies) = (step, place, options, policies)
-        // Counts of the plan include rows that are dropped here.
-        if step.mode == .inPlace, options.damaged == .drop { self.step.sourceRows = nil }
     }
 
     /// Runs what is left of the program.
@@ -133,8 +131,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed = try context.healed()
-        report.healed += context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
+        report.healed = context.healed()
         report.unmapped = context.unmapped()
         if step.mode == .inPlace { report.leftBehind = try context.leftBehind() }
     }

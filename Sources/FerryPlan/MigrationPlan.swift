@@ -39,10 +39,22 @@ package struct MigrationPlan: Sendable {
     /// The reason why steps in place run on a file of the run folder even if none is a copy; nil if they need not.
     package var runsInFolderBecause: String?
 
+    /// Whether the store has anything that no model explains, so that the new stores of all steps begin as their sources.
+    package var keepsSurroundings = false {
+        didSet { if keepsSurroundings { keepSurroundings() } }
+    }
+
     /// Lets copy steps fill all tables.
     package mutating func fillAllTables(because reason: String) {
-        for index in steps.indices where steps[index].keptPart != nil {
+        for index in steps.indices where steps[index].keptPart?.isEmpty == false {
             (steps[index].keptPart, steps[index].fillsAllBecause) = (nil, reason)
+        }
+        if keepsSurroundings { keepSurroundings() }
+    }
+
+    private mutating func keepSurroundings() {
+        for index in steps.indices where !steps[index].keepsTables {
+            steps[index].keptPart = KeptPart(ofNoTableOf: steps[index].resolved)
         }
     }
 
@@ -91,8 +103,6 @@ package struct StepPlan: Sendable {
     package var scans: [(scan: MemberScan, comparisons: Int64?)] = []
     /// The rows of each source entity, if they are exactly known before the run.
     package var sourceRows: [String: Int64]?
-    /// The rows that each source entity has in any case: objects that an earlier step finds or creates are not counted.
-    var leastRows: [String: Int64] = [:]
 
     /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }

@@ -128,7 +128,6 @@ struct StepProgramTests {
           index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
-          carry
 
         """
 
@@ -187,7 +186,6 @@ struct StepProgramTests {
           index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
-          carry
 
         """
 }

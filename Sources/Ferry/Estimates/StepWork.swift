@@ -84,7 +84,7 @@ struct StepWork {
                 [item(.relationships, table.name, origin == nil ? .sort : .statement, 2 * after.work(on: table.name))]
             case .statements(let statements) where operation.phase == .indexes:
                 statements.compactMap { closing($0.tables, of: operation.subject) }
-            case .statements, .policies, .settle, .highestKeys, .appObjects, .version: []
+            case .statements, .policies, .settle, .highestKeys, .version: []
             }
         }
     }

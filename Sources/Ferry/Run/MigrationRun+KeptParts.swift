@@ -10,6 +10,11 @@ extension MigrationRun {
     /// Of the tables of a step all are healed, or none.
     static let healsDamage = "a copy heals the damage of the store"
 
+    /// Whether the store has anything that no model explains, history for example, which stays where it is.
+    func hasSurroundings(_ store: OpenedStore, _ layout: StoreLayout) throws -> Bool {
+        try !AppObjects(of: layout, into: layout, on: store.sourceGuard.connection, inPlace: true).isEmpty
+    }
+
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
         _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ scans: TableScans
@@ -17,7 +22,6 @@ extension MigrationRun {
         guard let first = plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart,
             copying?.wholeBecause == nil
         else { return nil }
-        if configuration.damaged == .drop { return "damaged rows are left out" }
         guard first.versions == plan.steps.first?.versions else {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, layout, scans)

@@ -45,7 +45,7 @@ extension MigrationRun {
             try facts.count(in: writtenTables(plan, inPlace), of: store)
             var planner = planner
             planner.countedEntities = facts.countedEntities
-            try planner.count(facts.rows, areEstimated: facts.areEstimated, in: &plan)
+            planner.count(facts.rows, areEstimated: facts.areEstimated, in: &plan)
         }
         var planned = Planned(plan: plan, facts: facts, inPlace: inPlace)
         try countLosses(of: &planned, on: store, reading)
@@ -119,6 +119,9 @@ extension MigrationRun {
 
     /// Makes the plan, and makes it once more if the store itself has something against a step in place.
     private func plan(_ facts: StoreFacts, on store: OpenedStore) throws -> (MigrationPlan, ProgramInPlace?) {
+        if copying == nil, configuration.damaged == .drop {
+            copying = Planner.Copying(allBecause: "damaged rows are left out")
+        }
         var plan = try answered(facts, on: store)
         var inPlace = programInPlace(of: plan, on: store)
         if let reason = try obstacleOfStore(plan, inPlace, facts.layout, facts.scans) {
@@ -131,6 +134,9 @@ extension MigrationRun {
             copying.wholeBecause = reason
             self.copying = copying
             plan.fillAllTables(because: reason)
+        }
+        if plan.steps.contains(where: { $0.mode == .copy }) {
+            plan.keepsSurroundings = try hasSurroundings(store, facts.layout)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, inPlace, store)
         return (plan, inPlace)

@@ -148,7 +148,7 @@ final class MigrationRun {
         switch try prepare(sourceGuard, folder: folder, known: known) {
         case .ended(let report): return report
         case .inFolder(var plan, let session):
-            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
+            if configuration.damaged == .drop { plan.steps[0].leaveOutDamagedRows() }
             if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
             try runSteps(of: plan, session, sourceGuard)
             return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
@@ -319,6 +319,14 @@ final class MigrationRun {
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         findings.warnings += warningsOfUnchecked(planned)
         let refusals = try found + refusals(beyondFirstStepOf: planned, store)
+        if plan.keepsSurroundings, configuration.damaged == .drop, findings.warnings.contains(where: { $0.code == .damagedPages }) {
+            throw FerryError(
+                .storeDamaged,
+                "Unreachable rows of \(place.store) cannot be left out: its history, CloudKit records or objects of the app "
+                    + "stay with all of its pages.",
+                remedy: "Restore a backup or a snapshot, or recover what is left into a new file with .recover of the sqlite3 "
+                    + "shell and migrate that.")
+        }
         // A resumed run does not ask again.
         let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }
         try Self.refuse(lossesLast(refusals, (asksForLosses ? plan.losses : []) + preflight.findings.losses))

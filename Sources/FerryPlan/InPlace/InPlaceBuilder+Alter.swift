@@ -72,9 +72,11 @@ extension InPlaceBuilder {
             add(index.sql, "index of the new version", tables: .index(index))
         }
         let remade = Set(moves.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
-        for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
-            add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
+        let own = schema.appIndexes.filter { remade.contains($0.table.uppercased()) }.map {
+            ProgramStatement(
+                $0.sql, .schema, reason: "the app's index of a table that is recreated", tables: .index($0))
         }
+        if keptPart == nil { add(own) } else { close(with: own) }
     }
 
     mutating func alterTables() {
@@ -103,24 +105,6 @@ extension InPlaceBuilder {
             if isTaken { waiting.append(Renaming(from: to, to: rename.to)) }
         }
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
-    }
-
-    mutating func mirrorKeys() {
-        for key in moves.tables.flatMap(\.mirrors) {
-            guard let relationship = destination.model.relationship(key.property, of: key.entity),
-                let filled = destination.model.inverse(of: relationship),
-                let storage = destination.storage(of: filled.name, in: relationship.destinationEntity),
-                let mirroring = destination.mirroring(filled, in: storage, keepsDangling: true)
-            else { continue }
-            for statement in mirroring.statements {
-                add(
-                    statement, "\(key.title) is the new side of a one-to-one relationship", .once,
-                    tables: destination.table(of: relationship.destinationEntity).map {
-                        .update($0.name, columns: [], lookups: 1)
-                    } ?? .schema)
-            }
-            moves.touched.formUnion(mirroring.tables)
-        }
     }
 }
 

@@ -44,33 +44,17 @@ package struct TableMoves: Sendable, Equatable {
         for move in tables where !touched.contains(move.destination.name) {
             names.formUnion([move.destination.name, move.source?.name].compactMap { $0 })
         }
-        for move in joinTables where !touched.contains(move.destination.name) {
-            guard case .alter(let kept) = move.way else { continue }
+        for kept in joinTables.compactMap(\.kept) where !touched.contains(kept.newName) {
             names.formUnion([kept.name, kept.newName])
         }
         // A new table can take the name of a renamed one.
         return names.subtracting(touched)
     }
 
-    /// Tables of the new version to the store's tables that they continue.
-    package var continued: [String: String] {
-        Dictionary(
-            uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
-    }
-
-    /// The store's tables whose rows are written or taken from; nil if the statements also take links from elsewhere.
-    package var writtenTables: Set<String>? {
-        var names = touchedBeside.union(
-            tables.filter { touched.contains($0.destination.name) }.compactMap(\.source?.name))
-        for move in joinTables where touched.contains(move.destination.name) {
-            switch move.way {
-            case .alter(let kept): names.insert(kept.name)
-            case .rebuild(let table, _): names.insert(table.name)
-            case .keys: return nil
-            case .create: break
-            }
-        }
-        return names
+    /// The store's tables whose rows are written or taken from.
+    package var writtenTables: Set<String> {
+        touchedBeside.union(tables.filter { touched.contains($0.destination.name) }.compactMap(\.source?.name))
+            .union(joinTables.filter { touched.contains($0.destination.name) }.compactMap(\.origin))
     }
 
     /// Altered tables of the store to their new names.
@@ -116,6 +100,7 @@ package struct InPlaceSchema: Sendable {
     /// The app's indexes on the model's tables; SQLite drops those of a table that is made anew.
     package var appIndexes: [IndexDefinition] = []
     package var history: HistoryTables?
+    package var hasStatistics = false
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
     /// Derived attributes of the store; a missing one is computed anew.

@@ -221,9 +221,8 @@ extension StoreLayout {
     /// The filled side decides: of several objects with a key to one, the first stays related, and the keys of the
     /// others are cleared. Nil if the other side has no key of its own; `schema` ends with its dot.
     package func mirroring(
-        _ relationship: Relationship, in storage: RelationshipStorage, of schema: String = "",
-        keepsDangling: Bool = false
-    ) -> (statements: [String], tables: [String])? {
+        _ relationship: Relationship, in storage: RelationshipStorage, of schema: String
+    ) -> [String]? {
         guard case .foreignKey(let table, let column, let entityColumn, _) = storage,
             let inverse = relationship.inverseName,
             case .foreignKey(let other, let otherColumn, let otherEntity, _)? = self.storage(
@@ -231,15 +230,12 @@ extension StoreLayout {
             other != table || otherColumn != column
         else { return nil }
         let number = otherEntity.map { ", \($0) = p.number" } ?? ""
-        let isHeld = keepsDangling ? "IN (SELECT Z_PK FROM \(schema)\(other))" : "IS NOT NULL"
-        return (
-            [
-                "UPDATE \(schema)\(other) SET \(otherColumn) = p.k\(number) FROM (SELECT \(column) AS target, min(Z_PK) AS k, "
-                    + "Z_ENT AS number FROM \(schema)\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p "
-                    + "WHERE \(other).Z_PK = p.target",
-                "UPDATE \(schema)\(table) SET \([column, entityColumn].emptied) WHERE \(column) \(isHeld) AND Z_PK IS NOT "
-                    + "(SELECT o.\(otherColumn) FROM \(schema)\(other) AS o WHERE o.Z_PK = \(table).\(column))",
-            ], [other, table]
-        )
+        return [
+            "UPDATE \(schema)\(other) SET \(otherColumn) = p.k\(number) FROM (SELECT \(column) AS target, min(Z_PK) AS k, "
+                + "Z_ENT AS number FROM \(schema)\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p "
+                + "WHERE \(other).Z_PK = p.target",
+            "UPDATE \(schema)\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND Z_PK IS NOT "
+                + "(SELECT o.\(otherColumn) FROM \(schema)\(other) AS o WHERE o.Z_PK = \(table).\(column))",
+        ]
     }
 }

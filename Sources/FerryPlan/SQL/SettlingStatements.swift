@@ -19,9 +19,7 @@ package struct SettlingStatements {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             let mirroring = step.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
-            var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
-                BoundSQL($0)
-            }
+            var result = (assignment.isWrittenByBoth ? [] : mirroring ?? []).map { BoundSQL($0) }
             if !result.isEmpty {
                 let others = try others(table, column, entityColumn)
                 result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)

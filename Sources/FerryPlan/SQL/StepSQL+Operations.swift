@@ -19,7 +19,7 @@ extension StepSQL {
     /// - Parameters:
     ///   - operation: An operation of ``program``.
     ///   - policies: The effects of the policies, which have run.
-    /// - Returns: The statements; the app's objects are those of ``AppObjectStatements``.
+    /// - Returns: The statements.
     /// - Throws: ``FerryError`` for an expression or a rule that cannot be a statement.
     package func statements(
         of operation: StepOperation, policies: PolicyEvidence = PolicyEvidence()
@@ -48,7 +48,7 @@ extension StepSQL {
             return try SettlingStatements(self, relationships[place], policies: policies).statements()
                 .map { ProgramStatement($0, .once) }
         case .highestKeys: return try highestKeys()
-        case .policies, .appObjects, .version: return []
+        case .policies, .version: return []
         }
     }
 
@@ -59,7 +59,7 @@ extension StepSQL {
         case .rows(let positions): positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
         case .joinTable(let table, _): table.name
         case .links(let place, _), .settle(let place): program.fills.relationships[place].declared.title
-        case .policies, .highestKeys, .appObjects, .version: nil
+        case .policies, .highestKeys, .version: nil
         }
     }
 
