@@ -62,8 +62,7 @@ package struct StatementRehearsal {
         let program = try planning.program()
         let indexes = ValueIndexes(listedFor: planning.source, on: connection)
         let sql = StepSQL(
-            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes,
-            joinForms: try JoinForms(of: program, planning.destination, on: connection, schema: "main"))
+            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes)
         var statements = StepStatements()
         if step.keepsTables {
             statements.add(texts: planning.appObjects.dropStatements, .rows, "objects of the app that the run drops")

@@ -42,8 +42,7 @@ final class StepContext {
         progress = try ProgressTable(on: connection, inStore: !commitsUnits)
         sql = StepSQL(
             step, source: planning.source, destination: planning.destination, program: program,
-            indexes: ValueIndexes(of: planning.source, on: connection),
-            joinForms: try JoinForms(of: program, planning.destination, on: connection, schema: "source"))
+            indexes: ValueIndexes(of: planning.source, on: connection))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
@@ -53,7 +52,7 @@ final class StepContext {
     }
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
-        program.fills.keys[mapping.position].association != .none
+        program.fills.keys[mapping.position].storesAssociations
     }
 
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.

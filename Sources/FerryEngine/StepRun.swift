@@ -198,22 +198,8 @@ private struct StepFailure {
             // If no value alone is too large, several values of one row are.
             guard context.isAltering else { return error }
             return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
-        case .rowFailed where context.isAltering: return error.at(failedRow(in: context))
         default: return error
         }
-    }
-
-    /// The object with a value that a statement cannot convert; nil if the failure has another cause.
-    private func failedRow(in context: StepContext) -> FailedRowSearch.Row? {
-        do {
-            for values in context.program.moves.computations {
-                let search = FailedRowSearch(
-                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
-                    now: context.options.now)
-                if let row = try search.first() { return row }
-            }
-        } catch {}  // The first failure is the one to report.
-        return nil
     }
 }
 

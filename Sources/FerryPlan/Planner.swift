@@ -154,7 +154,7 @@ package struct Planner: Sendable {
     private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
-            return step.resolved.warnings.filter { !losses.contains($0) } + step.resolved.oneToOneWarnings
+            return step.resolved.warnings.filter { !losses.contains($0) }
         }
     }
 

@@ -90,10 +90,10 @@ struct StepProgramTests {
 
     private static let whole = """
         keys
-          BookToBook: kept
-          TagToTag: kept
-          UserToUser: kept
-          BookCover: kept
+          BookToBook: -
+          TagToTag: -
+          UserToUser: -
+          BookCover: -
         columns
           BookToBook
             ZTITLE: ZTITLE
@@ -157,9 +157,9 @@ struct StepProgramTests {
 
     private static let filtered = """
         keys
-          BookToBook: kept
-          TagToTag: kept
-          UserToUser: kept
+          BookToBook: -
+          TagToTag: -
+          UserToUser: -
         columns
           BookToBook
             ZTITLE: ZTITLE

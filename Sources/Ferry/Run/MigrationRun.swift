@@ -319,13 +319,14 @@ final class MigrationRun {
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         findings.warnings += warningsOfUnchecked(planned)
         let refusals = try found + refusals(beyondFirstStepOf: planned, store)
-        if plan.keepsSurroundings, configuration.damaged == .drop, findings.warnings.contains(where: { $0.code == .damagedPages }) {
+        let leavesPages = configuration.damaged == .drop && findings.warnings.contains { $0.code == .damagedPages }
+        if leavesPages, plan.keepsSurroundings {
             throw FerryError(
                 .storeDamaged,
-                "Unreachable rows of \(place.store) cannot be left out: its history, CloudKit records or objects of the app "
-                    + "stay with all of its pages.",
-                remedy: "Restore a backup or a snapshot, or recover what is left into a new file with .recover of the sqlite3 "
-                    + "shell and migrate that.")
+                "Unreachable rows of \(place.store) cannot be left out: its history, CloudKit records or objects of the "
+                    + "app stay with all of its pages.",
+                remedy: "Restore a backup or a snapshot, or recover what is left into a new file with .recover of the "
+                    + "sqlite3 shell and migrate that.")
         }
         // A resumed run does not ask again.
         let asksForLosses = plan.refusals.contains { $0.code == .lossRefused }

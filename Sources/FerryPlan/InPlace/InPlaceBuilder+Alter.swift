@@ -3,9 +3,12 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
+    /// The indexes that statements make or keep; those of filled columns follow later.
+    private var wantedIndexes: [IndexDefinition] { destination.indexes.filter { keptPart?.fills($0) != true } }
+
     /// Drops the indexes that change, before their columns change.
     mutating func dropIndexes() {
-        var indexes = IndexMoves(wanted: destination.indexes)
+        var indexes = IndexMoves(wanted: wantedIndexes)
         let updates = Dictionary(
             uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
         self.updates = updates.mapValues(\.statement)
@@ -21,9 +24,7 @@ extension InPlaceBuilder {
     ) {
         var others: [IndexDefinition] = []
         for index in schema.indexes where index.table == table {
-            if let successor = moves.successor(of: index, names: names, written: written),
-                keptPart?.fills(successor) != true
-            {
+            if let successor = moves.successor(of: index, names: names, written: written) {
                 keptIndexes.insert(successor.name)
             } else {
                 others.append(index)
@@ -32,7 +33,7 @@ extension InPlaceBuilder {
         // The other indexes with wanted names are matched first, before one of these can take a name.
         for index in others {
             if let namesake = moves.namesake(of: index, names: names, written: written),
-                keptPart?.fills(namesake) != true, keptIndexes.insert(namesake.name).inserted
+                keptIndexes.insert(namesake.name).inserted
             {
                 renamedIndexes.append((index.name, namesake))
             } else {
@@ -68,7 +69,7 @@ extension InPlaceBuilder {
     }
 
     mutating func createIndexes() {
-        for index in destination.indexes where !keptIndexes.contains(index.name) && keptPart?.fills(index) != true {
+        for index in wantedIndexes where !keptIndexes.contains(index.name) {
             add(index.sql, "index of the new version", tables: .index(index))
         }
         let remade = Set(moves.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })

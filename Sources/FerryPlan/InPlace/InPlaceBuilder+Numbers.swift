@@ -95,7 +95,7 @@ extension InPlaceBuilder {
 
     /// Makes R-Trees anew unless their rows and columns stayed unchanged: only triggers maintain them.
     private mutating func makeRTrees() {
-        let kept = keptPart != nil ? [] : destination.rTrees.filter { new in
+        let kept = destination.rTrees.filter { new in
             source.rTrees.contains { old in
                 old.name == new.name && old.sql == new.sql && old.entityNumbers == new.entityNumbers
                     && old.columns.count == new.columns.count
@@ -131,7 +131,9 @@ extension InPlaceBuilder {
             moves.touched.insert(value.table)
         }
         makeRTrees()
-        if keptPart != nil, schema.hasStatistics { close(with: [ProgramStatement(Self.statistics, .once, reason: "statistics")]) }
+        if keptPart != nil, schema.hasStatistics {
+            close(with: [ProgramStatement(Self.statistics, .once, reason: "statistics of filled tables")])
+        }
         let closing =
             destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
             + schema.views.map { ($0.sql, "the app's own view") }

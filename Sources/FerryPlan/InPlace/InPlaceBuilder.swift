@@ -208,7 +208,8 @@ struct InPlaceBuilder {
         let tables = moves.tables.map(\.destination.name) + moves.joinTables.map(\.destination.name)
         let wanted = Set(tables.map { $0.uppercased() })
         let renamed = moves.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
-        for table in schema.leftoverTables.sorted() where keptPart?.isEmpty == true || wanted.contains(table.uppercased()) {
+        let dropsLeftovers = keptPart?.isEmpty == true
+        for table in schema.leftoverTables.sorted() where dropsLeftovers || wanted.contains(table.uppercased()) {
             add("DROP TABLE \(quoted(table))", "a leftover of an earlier version")
             occupied.remove(table.uppercased())
         }

@@ -15,8 +15,6 @@ struct TableMove: Sendable, Equatable {
 
     struct Rows: Sendable, Equatable {
         let position: Int
-        let source: String
-        let destination: String
         let numbers: NumberPair
         /// Source columns that can have values in these rows; empty, and unused, if the table has one mapping.
         let columns: Set<String>
@@ -40,8 +38,7 @@ struct TableMove: Sendable, Equatable {
                 let new = found.destination.number(of: mapping.destination)
             else { return nil }
             return Rows(
-                position: mapping.position, source: mapping.source, destination: mapping.destination,
-                numbers: NumberPair(old: old, new: new),
+                position: mapping.position, numbers: NumberPair(old: old, new: new),
                 columns: source.map { isShared ? found.source.knownColumns(of: $0, in: mapping.source) : [] } ?? [])
         }
         guard let source else {

@@ -32,12 +32,6 @@ package struct StepStatements: Sendable {
         add(texts.map { ProgramStatement($0, .once) }, phase, reason)
     }
 
-    package static func + (one: Self, other: Self) -> Self {
-        var sum = one
-        for group in other.groups { sum.add(group.statements, group.phase, group.reason) }
-        return sum
-    }
-
     /// Adds the statements that write the version and the model of the new store.
     package mutating func addVersion(hasModel: Bool, _ phase: Phase?) {
         add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
