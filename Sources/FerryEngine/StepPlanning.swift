@@ -103,7 +103,7 @@ extension InPlaceSchema {
         for table in source.joinTables { joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns }
         triggers = objects.derivedTriggers
         rTrees = objects.rTrees
-        leftoverTables = objects.leftoverTables
+        leftoverTables = appObjects.leftovers.filter { $0.kind == .table }.map(\.table)
         views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
         appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
         appIndexes = source.indexes.filter { own.contains($0.name) }

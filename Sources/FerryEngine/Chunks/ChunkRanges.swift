@@ -32,7 +32,7 @@ struct ChunkRanges {
 
     /// Ranges over any table, named as in SQL.
     init(over table: String, on connection: Connection) throws(DatabaseError) {
-        try self.init(over: table, key: "rowid", numbers: nil, unbroken: nil, on: connection)
+        try self.init(over: table, numbers: nil, unbroken: nil, on: connection)
     }
 
     /// Ranges over the source objects of entity mappings that read one table.
@@ -47,18 +47,18 @@ struct ChunkRanges {
         }
         let numbers = try mappings.map { try context.sql.sourceNumber(of: $0) }
         let unbroken = try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context)
-        try self.init(over: table, key: "Z_PK", numbers: numbers, unbroken: unbroken, on: context.connection)
+        try self.init(over: table, numbers: numbers, unbroken: unbroken, on: context.connection)
     }
 
     private init(
-        over table: String, key: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, on connection: Connection
+        over table: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, on connection: Connection
     ) throws(DatabaseError) {
         self.unbroken = unbroken
         let condition = Self.condition(numbers)
         probe = try connection.prepare(
-            "SELECT \(key) FROM \(table) WHERE \(key) > :low\(condition) ORDER BY \(key) LIMIT 1 OFFSET :skipped")
+            "SELECT rowid FROM \(table) WHERE rowid > :low\(condition) ORDER BY rowid LIMIT 1 OFFSET :skipped")
         rest = try connection.prepare(
-            "SELECT count(*), max(\(key)) FROM \(table) WHERE \(key) > :low\(condition)")
+            "SELECT count(*), max(rowid) FROM \(table) WHERE rowid > :low\(condition)")
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
@@ -81,17 +81,25 @@ struct ChunkRanges {
     private static func unbrokenKeys(
         of mappings: [ResolvedEntityMapping], table: String, numbers: [Int64], in context: StepContext
     ) throws -> ClosedRange<Int64>? {
-        guard mappings.allSatisfy({ $0.filter == nil }) else { return nil }
-        let number = { (value: String) throws -> Int64? in
+        let plans = context.step.partitions.flatMap(\.entityMappings)
+        var rows: Int64 = 0
+        for mapping in mappings {
+            guard mapping.filter == nil, let plan = plans.first(where: { $0.mapping.position == mapping.position }),
+                !plan.isEstimated
+            else { return nil }
+            rows += plan.rows
+        }
+        guard rows > 0 else { return nil }
+        let end = { (name: String) throws -> Int64? in
             let statement = try context.connection.prepare(
-                "SELECT \(value) FROM \(table) WHERE Z_PK > :low\(condition(numbers))")
+                "SELECT \(name)(Z_PK) FROM \(table) WHERE Z_PK > :low\(condition(numbers))")
             try statement.bind(.integer(beginning), named: ":low")
             try bind(numbers, to: statement)
             return try statement.step() ? statement.value(0).integer : nil
         }
-        guard let first = try number("min(Z_PK)"), let last = try number("max(Z_PK)"), first > 0,
-            try number("count(*)") == last - first + 1
-        else { return nil }
+        guard let first = try end("min"), let last = try end("max"), first > 0, last - first == rows - 1 else {
+            return nil
+        }
         return first...last
     }
 

@@ -84,7 +84,7 @@ extension InPlaceBuilder {
         for table in moves.kept {
             rename(table.renames, in: table.newName, having: table.columns)
             for column in table.additions {
-                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason)
+                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", "a new property")
             }
             guard let update = updates[table.newName] else { continue }
             add([update])

@@ -42,7 +42,7 @@ struct JoinMove: Sendable, Equatable {
         if keys[old.name.uppercased()]?.map({ $0.uppercased() }) == key, columns.count == old.columns.count {
             way = .alter(
                 KeptTable(
-                    name: old.name, newName: table.name, columns: old.columns, reason: "",
+                    name: old.name, newName: table.name, columns: old.columns,
                     renames: columns.filter { $0.from != $0.to }))
         } else {
             way = .rebuild(old.name, columns: columns)

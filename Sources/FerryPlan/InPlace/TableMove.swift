@@ -61,7 +61,7 @@ struct TableMove: Sendable, Equatable {
     ) -> Way {
         let declared = Dictionary(first: source.columns.map { ($0.name, $0.type.uppercased()) })
         var kept = KeptTable(
-            name: source.name, newName: destination.name, columns: source.columns.map(\.name), reason: "a new property")
+            name: source.name, newName: destination.name, columns: source.columns.map(\.name))
         var carriers: [String: String] = [:]
         var taken: Set<String> = []
         for keepsName in [true, false] {

@@ -70,8 +70,6 @@ struct KeptTable: Sendable, Equatable {
     let name: String
     let newName: String
     let columns: [String]
-    /// The reason for the additions.
-    let reason: String
     var renames: [Renaming] = []
     var additions: [Column] = []
 }
