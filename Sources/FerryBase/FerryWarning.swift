@@ -97,8 +97,6 @@ extension FerryWarning.Code {
     public static let bothSidesMapped = Self(rawValue: "bothSidesMapped")
     /// Two entity mappings carry objects of one entity to the entity that continues it: an object may become two.
     public static let doubledObjects = Self(rawValue: "doubledObjects")
-    /// A relationship becomes one to one: of several objects only one stays related.
-    public static let oneToOne = Self(rawValue: "oneToOne")
     /// A mapping model names a property, without a value, that the destination entity does not have.
     public static let unknownProperty = Self(rawValue: "unknownProperty")
     /// A part of a mapping model's file is too incomplete to be used, and is ignored.
@@ -160,7 +158,7 @@ extension FerryWarning.Code {
     public static let all: [Self] = [
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, wrongCount, quadratic,
         mandatoryValue,
-        bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
+        bothSidesMapped, doubledObjects, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, adopted, notAdopted, notLocked, budgetTooShort,

@@ -8,7 +8,7 @@ internal import FerryStore
 /// Lists the statements of the steps of a plan, one after another, on a store's schema in memory.
 ///
 /// No step runs: only what changes the schema does, since the next step starts from it. The only rows are those of
-/// `Z_PRIMARYKEY` and `sqlite_stat1`.
+/// `Z_PRIMARYKEY`.
 package struct StatementRehearsal {
     private var connection: Connection
     private let hasModelCache: Bool
@@ -39,9 +39,6 @@ package struct StatementRehearsal {
             guard objects.contains(where: { $0[0].text == Self.statistics }) else { return }
             // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
             try connection.execute("ANALYZE sqlite_master")
-            for row in try store.rows("SELECT tbl, idx, stat FROM \(Self.statistics)") {
-                try connection.run("INSERT INTO \(Self.statistics) (tbl, idx, stat) VALUES (?, ?, ?)", row)
-            }
         }
     }
 
@@ -65,8 +62,7 @@ package struct StatementRehearsal {
         let program = try planning.program()
         let indexes = ValueIndexes(listedFor: planning.source, on: connection)
         let sql = StepSQL(
-            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes,
-            joinForms: try JoinForms(of: program, planning.destination, on: connection, schema: "main"))
+            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes)
         var statements = StepStatements()
         if step.keepsTables {
             statements.add(texts: planning.appObjects.dropStatements, .rows, "objects of the app that the run drops")
@@ -77,21 +73,16 @@ package struct StatementRehearsal {
         }
         if step.mode == .copy { statements.addScratch(of: sql) }
         try statements.addOperations(
-            of: sql, step.keepsTables ? nil : planning.appObjects, hasModel: hasModel, indexes: indexes.takeListed)
+            of: sql, hasModel: hasModel, indexes: indexes.takeListed)
         try run(statements.groups.flatMap(\.statements), of: step, in: planning.destination)
         return statements
     }
 
     /// Runs the statements that make the schema, and no other: only those on rows read the time.
     private mutating func run(_ made: [ProgramStatement], of step: StepPlan, in destination: StoreLayout) throws {
-        let before = connection
         if !step.keepsTables { connection = try Self.emptySchema() }
         for statement in made where statement.form == .schema { try connection.run(statement, now: 0) }
-        try StaleStatistics.remove(on: connection)
         guard !step.keepsTables else { return }
         try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
-        for row in try before.rows("\(Self.numbers) WHERE Z_ENT > \(HistoryTables.firstNumber)") {
-            try connection.run(StoreCreation.entityNumber, row)
-        }
     }
 }

@@ -42,8 +42,7 @@ final class StepContext {
         progress = try ProgressTable(on: connection, inStore: !commitsUnits)
         sql = StepSQL(
             step, source: planning.source, destination: planning.destination, program: program,
-            indexes: ValueIndexes(of: planning.source, on: connection),
-            joinForms: try JoinForms(of: program, planning.destination, on: connection, schema: "source"))
+            indexes: ValueIndexes(of: planning.source, on: connection))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 
@@ -53,7 +52,7 @@ final class StepContext {
     }
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
-        program.fills.keys[mapping.position].association != .none
+        program.fills.keys[mapping.position].storesAssociations
     }
 
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
@@ -155,21 +154,10 @@ final class StepContext {
 }
 
 extension StepContext {
-    private static let healed = "healed:"
-
-    /// Records rows that the step leaves out, in the unit that does so.
-    func noteHealed(_ kind: DamageKind, _ entity: String, _ rows: Int64) throws {
-        let entry = ProgressTable.Entry(isDone: true, dropped: rows)
-        try progress.save(entry, for: "\(Self.healed)\(kind.rawValue):\(entity)")
-    }
-
-    /// The damaged rows, and the changes of the history, that the step leaves out.
-    func healed() throws -> [(kind: DamageKind, entity: String, rows: Int64)] {
-        try progress.entries(Self.healed).compactMap { name, entry in
-            let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
-            guard parts.count == 2 else { return nil }
-            return (DamageKind(rawValue: parts[0]), parts[1], entry.dropped)
-        } + notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
+    /// The damage that the step repairs, and the changes of the history that it leaves out.
+    func healed() -> [(kind: DamageKind, entity: String, rows: Int64)] {
+        notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
+            + program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
     }
 
     /// The rows of entities that the new version does not have.
@@ -200,8 +188,7 @@ private struct SourceNotes {
         guard let changes = planning.appObjects.history?.changes else { return }
         // Their objects get new keys or lose their entity, so that their object IDs are not valid any more.
         let dropped = program.moves.droppedHistory.map(\.number)
-        if step.keepsTables, dropped.isEmpty { return }
-        let kept = HistoryTables.translations(by: step.resolved, planning.source, planning.destination).map(\.from)
+        if dropped.isEmpty { return }
         let names = planning.source.entitiesByNumber
         let rows = try connection.rows(
             """
@@ -209,7 +196,7 @@ private struct SourceNotes {
             """)
         for row in rows {
             let number = row[0].integer ?? 0
-            guard step.keepsTables ? dropped.contains(number) : !kept.contains(number) else { continue }
+            guard dropped.contains(number) else { continue }
             droppedHistory.append((names[number] ?? "entity \(number)", row[1].integer ?? 0))
         }
     }

@@ -1,5 +1,5 @@
 package import FerryBase
-internal import FerryMapping
+package import FerryMapping
 internal import FerryModel
 package import FerryPlan
 package import FerrySQLite
@@ -40,6 +40,9 @@ package struct StepPlanning {
         let mirroring = try appObjects.mirroringRefusal(of: step.resolved, source, on: store, schema: storeName)
         if let refusal = mirroring ?? appObjects.refusals.first { throw refusal }
         guard step.keepsTables else {
+            guard appObjects.isEmpty else {
+                throw FerryError(.internalError, "A new store that begins empty would lack objects of the app.")
+            }
             schema = nil
             return
         }
@@ -100,12 +103,30 @@ extension InPlaceSchema {
         for table in source.joinTables { joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns }
         triggers = objects.derivedTriggers
         rTrees = objects.rTrees
-        leftoverTables = objects.leftoverTables
+        leftoverTables = appObjects.leftovers.filter { $0.kind == .table }.map(\.table)
         views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
         appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
         appIndexes = source.indexes.filter { own.contains($0.name) }
         history = appObjects.history
+        hasStatistics = appObjects.hasStatistics
         numberedCloudKitTables = objects.cloudKitTables.filter { catalog.table($0)?.column("ZENTITYID") != nil }
         derivedValues = source.derivedValues
+    }
+}
+
+extension AppObjects {
+    /// Returns the refusal of a step that would make CloudKit records invalid, or nil.
+    package func mirroringRefusal(
+        of step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String = "main"
+    ) throws -> FerryError? {
+        guard let mirroring else { return nil }
+        if let refusal = MirroringRefusal.find(mirroring, step) { return refusal }
+        return try mirroring.rowsOfUnknownEntities(to: source, on: connection, schema: schema).map { table, rows in
+            FerryError(
+                .damagedSource,
+                "\(rows.counting("row")) of \(table) \(rows == 1 ? "is" : "are") for an entity that the store does "
+                    + "not have; its number could be given to another entity.",
+                remedy: "Let the app reset mirroring for this store, or migrate it.")
+        }
     }
 }

@@ -21,8 +21,6 @@ package struct StepRun {
         _ step: StepPlan, in place: Place, options: EngineOptions, policies: PolicyRegistry = PolicyRegistry()
     ) {
         (self.step, self.place, self.options, self.policies) = (step, place, options, policies)
-        // Counts of the plan include rows that are dropped here.
-        if step.mode == .inPlace, options.damaged == .drop { self.step.sourceRows = nil }
     }
 
     /// Runs what is left of the program.
@@ -133,8 +131,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed = try context.healed()
-        report.healed += context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
+        report.healed = context.healed()
         report.unmapped = context.unmapped()
         if step.mode == .inPlace { report.leftBehind = try context.leftBehind() }
     }
@@ -201,22 +198,8 @@ private struct StepFailure {
             // If no value alone is too large, several values of one row are.
             guard context.isAltering else { return error }
             return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
-        case .rowFailed where context.isAltering: return error.at(failedRow(in: context))
         default: return error
         }
-    }
-
-    /// The object with a value that a statement cannot convert; nil if the failure has another cause.
-    private func failedRow(in context: StepContext) -> FailedRowSearch.Row? {
-        do {
-            for values in context.program.moves.computations {
-                let search = FailedRowSearch(
-                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
-                    now: context.options.now)
-                if let row = try search.first() { return row }
-            }
-        } catch {}  // The first failure is the one to report.
-        return nil
     }
 }
 

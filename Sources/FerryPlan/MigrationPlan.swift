@@ -39,10 +39,22 @@ package struct MigrationPlan: Sendable {
     /// The reason why steps in place run on a file of the run folder even if none is a copy; nil if they need not.
     package var runsInFolderBecause: String?
 
+    /// Whether the store has anything that no model explains, so that the new stores of all steps begin as their sources.
+    package var keepsSurroundings = false {
+        didSet { if keepsSurroundings { keepSurroundings() } }
+    }
+
     /// Lets copy steps fill all tables.
     package mutating func fillAllTables(because reason: String) {
-        for index in steps.indices where steps[index].keptPart != nil {
+        for index in steps.indices where steps[index].keptPart?.isEmpty == false {
             (steps[index].keptPart, steps[index].fillsAllBecause) = (nil, reason)
+        }
+        if keepsSurroundings { keepSurroundings() }
+    }
+
+    private mutating func keepSurroundings() {
+        for index in steps.indices where !steps[index].keepsTables {
+            steps[index].keptPart = KeptPart(ofNoTableOf: steps[index].resolved)
         }
     }
 
@@ -91,8 +103,6 @@ package struct StepPlan: Sendable {
     package var scans: [(scan: MemberScan, comparisons: Int64?)] = []
     /// The rows of each source entity, if they are exactly known before the run.
     package var sourceRows: [String: Int64]?
-    /// The rows that each source entity has in any case: objects that an earlier step finds or creates are not counted.
-    var leastRows: [String: Int64] = [:]
 
     /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
@@ -133,50 +143,6 @@ extension StepPlan {
             for place in partitions[partition].entityMappings.indices {
                 change(&partitions[partition].entityMappings[place])
             }
-        }
-    }
-}
-
-extension ResolvedStep {
-    /// Warnings of to-many relationships that become one-to-one and keep one of several objects.
-    var oneToOneWarnings: [FerryWarning] {
-        // Comparing whole models is slow, and one-to-one relationships are few.
-        var known: ModelMatching?
-        var warnings: [FerryWarning] = []
-        for entity in destination.model.sortedEntityNames {
-            for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
-                guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
-                    let other = destination.model.inverseKey(of: relationship)?.entity,
-                    // One warning covers both sides.
-                    (entity, relationship.name) <= (other, inverse.name),
-                    isCarriedOver(relationship.name, of: entity) || isCarriedOver(inverse.name, of: other)
-                else { continue }
-                let matching = known ?? ModelMatching(source: source.model, destination: destination.model)
-                known = matching
-                let old = [
-                    matching.sourceRelationship(of: relationship.name, in: entity),
-                    matching.sourceRelationship(of: inverse.name, in: other),
-                ].compactMap { $0 }
-                let wasToMany = old.contains { $0.isToMany || source.model.inverse(of: $0)?.isToMany == true }
-                guard wasToMany else { continue }
-                warnings.append(
-                    FerryWarning(
-                        .oneToOne,
-                        "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in "
-                            + "\(destination.name), but were not in \(source.name): of several objects, only one stays "
-                            + "related.",
-                        about: .init(entity: entity, property: relationship.name)))
-            }
-        }
-        return warnings
-    }
-
-    /// Whether some mapping continues the relationship from the source.
-    private func isCarriedOver(_ name: String, of entity: String) -> Bool {
-        let isInferred = mappingModels.allSatisfy(\.isInferred)
-        return entityMappings.contains { mapping in
-            destination.model.isKind(mapping.destination, of: entity)
-                && mapping.relationships.contains { $0.name == name && ($0.isAutomatic || isInferred) }
         }
     }
 }

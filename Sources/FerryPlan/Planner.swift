@@ -132,7 +132,7 @@ package struct Planner: Sendable {
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
-            try findKeptParts(of: &plan)
+            findKeptParts(of: &plan)
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
@@ -145,20 +145,16 @@ package struct Planner: Sendable {
     /// Gives a plan other counts of the store's rows, which change neither its steps nor their modes.
     package func count(
         _ rows: [String: Int64], areEstimated: Bool, in plan: inout MigrationPlan
-    ) throws(FerryError) {
+    ) {
         plan.losses = plan.losses.compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
         addRows(rows, areEstimated: areEstimated, to: &plan)
-        for index in plan.steps.indices {
-            (plan.steps[index].keptPart, plan.steps[index].fillsAllBecause) = (nil, nil)
-        }
-        try findKeptParts(of: &plan)
     }
 
     /// The warnings of the steps, without those that repeat losses.
     private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
-            return step.resolved.warnings.filter { !losses.contains($0) } + step.resolved.oneToOneWarnings
+            return step.resolved.warnings.filter { !losses.contains($0) }
         }
     }
 
@@ -171,15 +167,13 @@ package struct Planner: Sendable {
     }
 
     /// Finds the tables of copy steps that can stay where they are.
-    private func findKeptParts(of plan: inout MigrationPlan) throws(FerryError) {
+    private func findKeptParts(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].mode == .copy {
             let step = plan.steps[index]
-            // The statements of a composed step must leave what those of its parts would.
             if let reason = copying.reason(for: step) ?? copying.wholeBecause {
                 plan.steps[index].fillsAllBecause = reason
                 continue
             }
-            guard step.parts.isEmpty else { continue }
             var layouts = AssumedLayouts()
             let (source, destination): (StoreLayout, StoreLayout)
             do throws(FerryError) {
@@ -194,18 +188,12 @@ package struct Planner: Sendable {
                 plan.steps[index].fillsAllBecause = reason
                 continue
             }
-            let kept = KeptPart(step.resolved, source: source, destination: destination)
-            if let reason = kept?.reasonToFillAll(of: step.leastRows) {
-                plan.steps[index].fillsAllBecause = reason
-            } else {
-                plan.steps[index].keptPart = kept
-            }
+            plan.steps[index].keptPart = KeptPart(step.resolved, source: source, destination: destination)
         }
     }
 
     private func addRows(_ rows: [String: Int64], areEstimated: Bool, to plan: inout MigrationPlan) {
         var known: [String: Int64]? = rows
-        var least = rows
         for index in plan.steps.indices {
             // After a step that cannot be planned, rows are unknown.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
@@ -215,12 +203,10 @@ package struct Planner: Sendable {
                 (mapping.isKnown, mapping.isEstimated) = (known != nil, (areEstimated && !isCounted) || known == nil)
             }
             plan.steps[index].sourceRows = areEstimated ? nil : known
-            plan.steps[index].leastRows = least
             plan.steps[index].scans = plan.steps[index].resolved.scans.map { scan in
                 (scan, known.flatMap(scan.comparisons))
             }
             known = known.flatMap { Self.rows(after: plan.steps[index].resolved, from: $0) }
-            least = Self.leastRows(after: plan.steps[index].resolved, from: least)
         }
     }
 
@@ -233,12 +219,6 @@ package struct Planner: Sendable {
             left[mapping.destination, default: 0] += rows[mapping.source] ?? 0
         }
         return left
-    }
-
-    /// The rows that each entity has in any case after a step.
-    private static func leastRows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64] {
-        step.entityMappings.filter { $0.keepsEveryObject && $0.isOneToOne }
-            .reduce(into: [:]) { $0[$1.destination, default: 0] += rows[$1.source] ?? 0 }
     }
 
     private func planStep(

@@ -140,9 +140,9 @@ struct CarriedTests {
         _ = try uninterrupted.run()
         try uninterrupted.finish()
         let expected = try DatabaseDump.text(uninterrupted.destinationPath)
-        #expect(faults.count > 300)
+        #expect(faults.count > 100)
         // The stride is a prime, so that it hits all kinds of operations.
-        for operation in Swift.stride(from: 1, through: faults.count, by: 97) {
+        for operation in Swift.stride(from: 1, through: faults.count, by: 31) {
             let folder = try TemporaryFolder()
             #expect(throws: (any Error).self, "operation \(operation)") {
                 let run = try step(in: folder, FaultPlan(trigger: operation, outcome: .fail))
@@ -165,23 +165,6 @@ struct CarriedTests {
         }
         #expect(error?.code == .unknownObject)
         #expect(error?.message.contains("ZBOOK") == true)
-    }
-
-    @Test("An object that only the app's own SQLite can create is refused before the run")
-    func unknownModule() throws {
-        let store = try library()
-        // Simulates an app's own tokenizer.
-        try store.execute(
-            "PRAGMA writable_schema = ON",
-            "UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE found USING fts5(title, tokenize = ours)' "
-                + "WHERE name = 'found'", "PRAGMA writable_schema = RESET")
-        let model = model(adding: "text", to: "Note", of: store)
-        let folder = try TemporaryFolder()
-        let error = #expect(throws: FerryError.self) {
-            _ = try CodedStep.run(store.path, store.version, to: model, in: folder)
-        }
-        #expect(error?.code == .unknownObject)
-        #expect(error?.message.contains("virtual table found") == true)
     }
 
     @Test("Changes of objects with new keys are left out and counted")

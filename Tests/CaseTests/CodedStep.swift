@@ -6,6 +6,7 @@ import FerryPlan
 import FerrySQLite
 import FerryStore
 import FerryVerify
+import Foundation
 import TestSupport
 import Testing
 
@@ -37,12 +38,19 @@ enum CodedStep {
                     name: entity, source: entity, destination: entity, unique: merged[entity] ?? [],
                     attributes: attributes))
         }
-        let plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
+        var plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
             .plan(from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
-        return StepRun(
+        plan.steps[0].mode = .copy
+        plan.fillAllTables(because: "the test copies all rows")
+        plan.keepsSurroundings = true
+        let run = StepRun(
             step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: 0, vfs: vfs))
+            options: EngineOptions(chunkSize: chunkSize, now: 0, vfs: vfs), keepsTables: true)
+        if !FileManager.default.fileExists(atPath: run.destinationPath) {
+            try FileManager.default.copyItem(atPath: store, toPath: run.destinationPath)
+        }
+        return run
     }
 
     static func complete(_ run: StepRun) throws -> (connection: Connection, report: StepReport) {

@@ -175,30 +175,6 @@ struct LargeRowTests {
         #expect(try written(Self.limit, 4_000) == written(nil, 32 << 20))
     }
 
-    @Test(
-        "The app's own tables: BLOBs at the end of a row pass, others must fit into memory",
-        .enabled(if: Self.goesInPieces, Self.why))
-    func appTables() throws {
-        let store = try store([[.null, .null, .null, .null]])
-        try store.execute("CREATE TABLE attachments (id INTEGER PRIMARY KEY, name TEXT, data BLOB, more BLOB)")
-        for key in 1...9 {
-            let data = key.isMultiple(of: 4) ? Self.large(key) : Self.small(key)
-            try store.connection.run(
-                "INSERT INTO attachments VALUES (?, 'n', ?, ?)", [.integer(Int64(key)), data, Self.small(key)])
-        }
-        let expected = try migrate(store, chunkSize: .rows(100), limit: nil)
-        for chunkSize in [1, 3, 100] {
-            #expect(try migrate(store, chunkSize: .rows(chunkSize), limit: Self.limit, memory: 4_000) == expected)
-        }
-        try store.execute("CREATE TABLE covers (data BLOB, name TEXT)")
-        try store.connection.run("INSERT INTO covers VALUES (?, 'behind')", [Self.large(1)])
-        let error = #expect(throws: FerryError.self) {
-            _ = try migrate(store, chunkSize: .rows(10), limit: Self.limit, memory: 4_000)
-        }
-        #expect(error?.code == .valueTooLarge)
-        #expect(error?.message.contains("covers with key 1") == true)
-    }
-
     @Test("A run that fails at any operation, also within a large row, resumes to the same store")
     func resumes() throws {
         let store = try store(Array(Self.rows[2...5]))

@@ -66,10 +66,4 @@ struct ChunkRangesTests {
         #expect(outcome.done == [7, 14, 21, 28, 35, 40])
         #expect(outcome.keys == keys.1)
     }
-
-    @Test("A table without gaps in its keys needs no walk to find a chunk's end")
-    func readsOnce() throws {
-        let outcome = try run(Array(1...40), chunk: 7)
-        #expect(!outcome.statements.contains { $0.contains("OFFSET :skipped") })
-    }
 }

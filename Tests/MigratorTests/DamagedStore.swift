@@ -160,7 +160,7 @@ struct DamagedStore {
                 $0.damaged = damaged
                 $0.repairs.removals = dropping
             })
-        guard report.mode == (way.isCopy ? .copy : .inPlace) else {
+        guard report.mode == (way.isCopy || damaged == .drop ? .copy : .inPlace) else {
             throw FerryError(.internalError, "migrated the other way: \(report.mode)")
         }
         return report

@@ -28,15 +28,6 @@ struct KeptPartTests {
         #expect(try Connection(path: small.store, mode: .readOnly).value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("A store of which most objects get new links fills all tables")
-    func mostlyLinked() throws {
-        let folder = try TemporaryFolder()
-        let (_, migrator) = try historyStore(in: folder, books: 300, shelves: 60)
-        let tables = try #require(try migrator.plan(.toSecond(nil)).steps.first?.tables)
-        let book = try #require(tables.first { $0.name == "ZBOOK" })
-        #expect(book.treatment == .filled && book.reason?.contains("most objects") == true)
-    }
-
     @Test("A store with damage that a copy heals fills all tables")
     func damaged() throws {
         let small = try SmallMigration(rows: 20, keepsWriter: true)

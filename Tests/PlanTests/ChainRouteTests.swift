@@ -287,36 +287,4 @@ struct ChainRouteTests {
                 "Not used: V2toV4 (V2 → V4).",
             ])
     }
-
-    @Test("A new one-to-one relationship that replaces a one-to-many gives a warning")
-    func oneToOne() throws {
-        func version(_ name: String, toMany: Bool) -> ModelVersion {
-            PlanFixture.version(
-                name,
-                [
-                    Entity(
-                        name: "Book",
-                        relationships: [
-                            Relationship(
-                                name: toMany ? "covers" : "cover", destinationEntity: "Cover", inverseName: "book",
-                                inverseEntity: "Cover",
-                                isOptional: true, maxCount: toMany ? 0 : 1)
-                        ]),
-                    Entity(
-                        name: "Cover",
-                        relationships: [
-                            Relationship(
-                                name: "book", destinationEntity: "Book", inverseName: toMany ? "covers" : "cover",
-                                inverseEntity: "Book",
-                                isOptional: true)
-                        ]),
-                ])
-        }
-        let pair = [version("V1", toMany: true), version("V2", toMany: false)]
-        let plan = try PlanFixture.plan(pair, [], from: "V1", to: "V2")
-        let told = plan.warnings.filter { $0.message.contains("Book.cover and Cover.book are one to one in V2") }
-        #expect(told.map(\.subject) == [.init(entity: "Book", property: "cover")] && told[0].code == .oneToOne)
-        let wider = try PlanFixture.plan([pair[1], version("V3", toMany: true)], [], from: "V2", to: "V3")
-        #expect(!wider.warnings.contains { $0.code == .oneToOne })
-    }
 }

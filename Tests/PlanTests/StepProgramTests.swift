@@ -90,10 +90,10 @@ struct StepProgramTests {
 
     private static let whole = """
         keys
-          BookToBook: kept
-          TagToTag: kept
-          UserToUser: kept
-          BookCover: kept
+          BookToBook: -
+          TagToTag: -
+          UserToUser: -
+          BookCover: -
         columns
           BookToBook
             ZTITLE: ZTITLE
@@ -128,7 +128,6 @@ struct StepProgramTests {
           index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
-          carry
 
         """
 
@@ -158,9 +157,9 @@ struct StepProgramTests {
 
     private static let filtered = """
         keys
-          BookToBook: kept
-          TagToTag: kept
-          UserToUser: kept
+          BookToBook: -
+          TagToTag: -
+          UserToUser: -
         columns
           BookToBook
             ZTITLE: ZTITLE
@@ -187,7 +186,6 @@ struct StepProgramTests {
           index:ZBOOK_ZUSER_INDEX
           index:Z_2TAGS_Z_3TAGS_INDEX
           highestKeys
-          carry
 
         """
 }

@@ -36,7 +36,6 @@ extension TableMove {
         return switch way {
         case .alter: "\(old), altered"
         case .rebuild(let reason): "from \(old), since \(reason)"
-        case .split: "beside \(old)"
         case .create: "empty"
         }
     }
@@ -46,8 +45,7 @@ extension JoinMove {
     fileprivate var text: String {
         switch way {
         case .alter(let old): "\(old.name), altered"
-        case .rebuild(let old, _): "from \(old.name)"
-        case .keys(let rows): "from " + rows.map { "\($0.table).\($0.key) of \($0.number)" }.joined(separator: ", ")
+        case .rebuild(let old, _): "from \(old)"
         case .create: "empty"
         }
     }

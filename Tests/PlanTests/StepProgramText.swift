@@ -34,13 +34,13 @@ extension StepProgram {
 
 extension KeyRule {
     fileprivate func text(in step: ResolvedStep) -> String {
-        var parts = [isKept ? "kept" : "new"]
-        if !earlierMakers.isEmpty, !isKept {
+        var parts: [String] = []
+        if !earlierMakers.isEmpty {
             parts.append("after those of " + earlierMakers.map { step.entityMappings[$0].name }.joined(separator: ", "))
         }
         if !counted.isEmpty { parts.append("counts those of " + counted.joined(separator: ", ")) }
-        if association != .none { parts.append("association \(association.rawValue)") }
-        return parts.joined(separator: "; ")
+        if storesAssociations { parts.append("associations") }
+        return parts.isEmpty ? "-" : parts.joined(separator: "; ")
     }
 }
 

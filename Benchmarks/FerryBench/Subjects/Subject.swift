@@ -5,6 +5,8 @@ internal import FerryGenerate
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
 internal import Foundation
 
 /// A migration's input: two model versions, the mapping from one to the other, and the values of the old store.
@@ -64,9 +66,14 @@ struct Subject: Sendable {
         }
         let planner = Planner(
             catalog: catalog, mappingModels: [mapping], policies: policies.known, executor: executor)
+        let source = try catalog.version(named: "Version1")
+        // A run counts them, too, before its first chunk.
+        let connection = try Connection(path: store(folder), mode: .readOnly)
+        let layout = try StoreLayout.actual(for: source.model, on: connection)
+        let counts = try StoreInspection(of: layout, on: connection).entities.map { ($0.name, $0.rows ?? 0) }
         let plan = try planner.plan(
-            from: catalog.version(named: "Version1"), to: catalog.version(named: "Version2"), rows: [:],
-            areRowsEstimated: true)
+            from: source, to: catalog.version(named: "Version2"), rows: Dictionary(uniqueKeysWithValues: counts),
+            areRowsEstimated: false)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store(folder), isSourcePrivate: true, folder: work,

@@ -141,7 +141,7 @@ private struct StepWork {
                 default: nil
                 }
             }
-        case .statements, .policies, .settle, .highestKeys, .appObjects, .version: []
+        case .statements, .policies, .settle, .highestKeys, .version: []
         }
     }
 

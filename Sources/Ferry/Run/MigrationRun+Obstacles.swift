@@ -58,12 +58,16 @@ extension MigrationRun {
         return longest.time * 3 > budget
     }
 
+    /// Whether the store has anything that no model explains, history for example, which stays where it is.
+    func hasSurroundings(_ store: OpenedStore, _ layout: StoreLayout) throws -> Bool {
+        try !AppObjects(of: layout, into: layout, on: store.sourceGuard.connection, inPlace: true).isEmpty
+    }
+
     /// The reason why copy steps must fill all tables; nil if they need not.
     private func reasonToFillAll(_ planned: Planned, _ store: OpenedStore) throws -> String? {
         guard let first = planned.plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart else {
             return nil
         }
-        if configuration.damaged == .drop { return "damaged rows are left out" }
         guard first.versions == planned.plan.steps.first?.versions else {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, planned.facts)

@@ -21,7 +21,11 @@ extension MigrationRun {
         let facts = try StoreFacts(of: store, ends, reading, isScoped: isScoped)
         var planner = planner
         // The executor may change between calls; the mode of a step must not.
-        if let earlier { planner.copying = earlier.copying }
+        if let earlier {
+            planner.copying = earlier.copying
+        } else if configuration.damaged == .drop {
+            planner.copying = Planner.Copying(allBecause: "damaged rows are left out")
+        }
         let plan = try plan(facts, by: planner, on: store)
         let inPlace = plan.firstStep.map { step in
             ProgramInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
@@ -37,6 +41,9 @@ extension MigrationRun {
             }
             planned.plan.copySteps(because: planned.obstacles)
             planned.plan.runsInFolderBecause = try reasonForFolder(planned, store, earlier)
+        }
+        if planned.plan.steps.contains(where: { $0.mode == .copy }) {
+            planned.plan.keepsSurroundings = try hasSurroundings(store, planned.layout)
         }
         try countLosses(of: &planned, on: store, asks: asksForLosses)
         planned.plan.warnings += ends.warnings
@@ -85,7 +92,7 @@ extension MigrationRun {
         try planned.facts.count(in: tables, of: store)
         var planner = planner
         planner.countedEntities = planned.countedEntities
-        try planner.count(planned.rows, areEstimated: planned.areEstimated, in: &planned.plan)
+        planner.count(planned.rows, areEstimated: planned.areEstimated, in: &planned.plan)
     }
 
     /// The store's tables that a step on the store itself writes; nil if all are read, also to be compared.

@@ -208,7 +208,7 @@ extension PlanReport {
         switch step.mode {
         case .copy:
             (step.needsCopyBecause ?? "the plan ends before it")
-                + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")
+                + (step.keptPart?.isEmpty ?? true ? "" : "; tables whose objects all keep their rows stay")
         case .inPlace:
             plan.mayChangeStore
                 ? "every object keeps its row"

@@ -11,7 +11,7 @@ extension MigrationRun {
     /// Runs, verifies and finishes every unfinished step in the run folder.
     func runSteps(of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
         var plan = plan
-        if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
+        if configuration.damaged == .drop { plan.steps[0].leaveOutDamagedRows() }
         if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
         for number in 1...plan.steps.count { try runStep(number, of: plan, session, sourceGuard) }
     }

@@ -52,9 +52,7 @@ extension MigrationRun {
         let made = session.migration.steps[number - 1]
         let workFolder = folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
-        // Verification must treat rows that a step in place deletes first like rows that a copy leaves out.
-        let dropsRows = number == 1 && configuration.damaged == .drop && plan.mode == .inPlace
-        let step = dropsRows ? plan.resolved.droppingEmptyMandatoryValues() : plan.resolved
+        let step = plan.resolved
         var verification = Verification(
             mode: configuration.verification == .full ? .full : .quick,
             of: plan.mode == .inPlace ? .altered : .copied(keeping: plan.keptPart?.roots ?? []), step: step,

@@ -271,6 +271,16 @@ final class MigrationRun {
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         findings.warnings += warningsOfUnchecked(planned)
+        if configuration.damaged == .drop, plan.keepsSurroundings,
+            findings.warnings.contains(where: { $0.code == .damagedPages })
+        {
+            throw FerryError(
+                .storeDamaged,
+                "Unreachable rows of \(place.store) cannot be left out: its history, CloudKit records or objects of the "
+                    + "app stay with all of its pages.",
+                remedy: "Restore a backup or a snapshot, or recover what is left into a new file with .recover of the "
+                    + "sqlite3 shell and migrate that.")
+        }
         try Self.refuse(refusals)
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings

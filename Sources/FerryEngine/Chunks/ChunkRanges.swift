@@ -7,11 +7,8 @@ struct KeyRange {
     /// Exclusive.
     var low: Int64
     var high: Int64
-    /// The number of rows; in an open range, the number of rows to take.
     var rows: Int64
     var isLast: Bool
-    /// Whether the range ends after `rows` rows instead of at `high`.
-    var isOpen = false
 
     static let all = KeyRange(low: .min, high: .max, rows: 0, isLast: true)
 }
@@ -26,19 +23,16 @@ extension Statement {
 /// Divides the keys of a table into ranges of a given number of rows, the chunks.
 ///
 /// If the keys have no gaps, arithmetic gives the boundaries. Otherwise a query over the existing keys gives them, so a
-/// range holds exactly that many rows. That query reads every page once more. So a set executor takes as many keys as
-/// it wants rows, and then a second range for the missing rows; a row executor counts rows as it reads them.
+/// range holds exactly that many rows.
 struct ChunkRanges {
     private let probe: Statement
     private let rest: Statement
     /// The keys, if there is a row for each of them.
     private let unbroken: ClosedRange<Int64>?
-    /// The lowest and the highest key in the table, of any entity.
-    private let span: ClosedRange<Int64>?
 
-    /// Ranges over any table, named as in SQL; `key` is the name of the rowid.
-    init(over table: String, key: String, on connection: Connection) throws(DatabaseError) {
-        try self.init(over: table, key: key, numbers: nil, unbroken: nil, span: nil, on: connection)
+    /// Ranges over any table, named as in SQL.
+    init(over table: String, on connection: Connection) throws(DatabaseError) {
+        try self.init(over: table, numbers: nil, unbroken: nil, on: connection)
     }
 
     /// Ranges over the source objects of entity mappings that read one table.
@@ -53,22 +47,18 @@ struct ChunkRanges {
         }
         let numbers = try mappings.map { try context.sql.sourceNumber(of: $0) }
         let unbroken = try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context)
-        try self.init(
-            over: table, key: "Z_PK", numbers: numbers, unbroken: unbroken,
-            span: unbroken == nil ? try Self.span(of: table, on: context.connection) : nil, on: context.connection)
+        try self.init(over: table, numbers: numbers, unbroken: unbroken, on: context.connection)
     }
 
     private init(
-        over table: String, key: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, span: ClosedRange<Int64>?,
-        on connection: Connection
+        over table: String, numbers: [Int64]?, unbroken: ClosedRange<Int64>?, on connection: Connection
     ) throws(DatabaseError) {
         self.unbroken = unbroken
-        self.span = span
         let condition = Self.condition(numbers)
         probe = try connection.prepare(
-            "SELECT \(key) FROM \(table) WHERE \(key) > :low\(condition) ORDER BY \(key) LIMIT 1 OFFSET :skipped")
+            "SELECT rowid FROM \(table) WHERE rowid > :low\(condition) ORDER BY rowid LIMIT 1 OFFSET :skipped")
         rest = try connection.prepare(
-            "SELECT count(*), max(\(key)) FROM \(table) WHERE \(key) > :low\(condition)")
+            "SELECT count(*), max(rowid) FROM \(table) WHERE rowid > :low\(condition)")
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
@@ -111,44 +101,6 @@ struct ChunkRanges {
             return nil
         }
         return first...last
-    }
-
-    /// The lowest and highest key of a table; nil if one is not positive, as Core Data's keys are.
-    private static func span(of table: String, on connection: Connection) throws(DatabaseError) -> ClosedRange<Int64>? {
-        guard let first = try connection.integer("SELECT min(Z_PK) FROM \(table)"), first > 0,
-            let last = try connection.integer("SELECT max(Z_PK) FROM \(table)")
-        else { return nil }
-        return first...last
-    }
-
-    /// The time at which a chunk's end is known.
-    enum Ends {
-        /// Before the copy.
-        case known
-        /// During the copy, which counts the rows of a range; a chunk may then be two ranges.
-        case counted
-        /// During the copy, which takes as many rows as an open range asks for.
-        case taken
-    }
-
-    /// Copies at most `rows` rows after a key; `body` returns the actual range, or nil if the range has no rows.
-    func carry(
-        after low: Int64, upTo rows: Int, _ ends: Ends = .known, _ body: (KeyRange) throws -> KeyRange?
-    ) throws -> KeyRange? {
-        if ends == .taken, unbroken == nil {
-            return try body(KeyRange(low: low, high: .max, rows: Int64(rows), isLast: false, isOpen: true))
-        }
-        guard ends == .counted, let span else { return try next(after: low, rows: rows).flatMap(body) }
-        guard let keys = Self.keys(after: low, count: rows, in: span), var range = try body(keys) else { return nil }
-        if !range.isLast, range.rows < rows {
-            if let rest = try next(after: range.high, rows: rows - Int(range.rows)), let carried = try body(rest) {
-                range.rows += carried.rows
-                (range.high, range.isLast) = (rest.high, rest.isLast)
-            } else {
-                range.isLast = true
-            }
-        }
-        return range.rows > 0 ? range : nil
     }
 
     /// A range of `count` keys, which holds as many rows or fewer; nil if no key is left.

@@ -115,42 +115,30 @@ struct ChunkWalk {
 
 extension StepContext {
     /// Runs a body over the source objects of an entity mapping, one unit for each range.
-    ///
-    /// `largeRow` copies a row with values that are too large for their chunk; nil if such values go through memory.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, largeRow copyLargeRow: ChunkWalk.LargeRowCopy? = nil,
-        _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
+        report: inout StepReport, _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try ChunkWalk(context: self, phase: phase, subject: subject).run(
-            [unit], over: ranges, writesScratch: writesScratch, report: &report, didRollBack: { copyLargeRow }
+            [unit], over: ranges, writesScratch: writesScratch, report: &report, didRollBack: { nil }
         ) { low, rows, entries in
-            try ranges.carry(after: low, upTo: rows) { range in
-                try body(range, &entries[0])
-                return range
-            }
+            guard let range = try ranges.next(after: low, rows: rows) else { return nil }
+            try body(range, &entries[0])
+            return range
         }
     }
 
     /// Runs a statement over all rows of a table, named as in SQL; one unit for each chunk.
-    ///
-    /// `largeRow` copies rows with values too large for their chunk; without it they must be whole in memory.
-    func walk(
-        _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
-        largeRow: @autoclosure () throws -> ChunkWalk.LargeRowCopy? = nil
-    ) throws {
+    func walk(_ unit: String, over table: String, phase: Phase, subject: String?, running sql: String) throws {
         let statement = try connection.prepare(sql)
         guard try !progress.entry(unit).isDone else { return }
-        let ranges = try ChunkRanges(over: table, key: key, on: connection)
-        let copyLargeRow = try largeRow()
-        let limit = copyLargeRow == nil ? options.wholeValueBytes : options.valueBytes
+        let ranges = try ChunkRanges(over: table, on: connection)
         var report = StepReport()
         try walk(
-            ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report,
-            largeRow: copyLargeRow
+            ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report
         ) { range, entry in
             try statement.bind(range)
-            try connection.with(.length, limit) { try statement.run() }
+            try connection.with(.length, options.wholeValueBytes) { try statement.run() }
             entry.read += range.rows
         }
     }

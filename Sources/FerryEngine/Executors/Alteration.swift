@@ -46,13 +46,20 @@ struct Alteration {
 
     private mutating func prepare() throws {
         if !options.dropping.isEmpty { try context.planning.appObjects.drop(on: connection) }
+        // What is filled reads the source, whose damage its statements treat.
+        guard step.mode == .inPlace || step.keptPart?.isEmpty == false else { return }
         let repairs = context.source.entityColumnRepairs(options.sourceDamage)
         try connection.withoutTriggers { for repair in repairs { try connection.execute(repair) } }
-        let dropped = try removeDamagedRows()
+        let mayHaveUnknownEntities = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
+        if mayHaveUnknownEntities,
+            let refusal = try context.planning.refusalToKeepUnknownEntities(by: context.program)
+        {
+            throw refusal
+        }
         // Repairs write to any table, before the statements.
-        if repairs.isEmpty, options.damaged != .drop { kept = keptTables }
+        if repairs.isEmpty { kept = keptTables }
         connection.keep(kept)
-        try noteRows(dropped)
+        try noteRows()
     }
 
     private var keptTables: Set<String> {
@@ -61,64 +68,28 @@ struct Alteration {
             Set(context.planning.appObjects.tables.map(\.name)).subtracting(moves.touchedBeside))
     }
 
-    /// Drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
-    private func removeDamagedRows() throws -> [String: Int64] {
-        guard options.damaged == .drop else {
-            let mayHaveUnknownEntities = options.sourceDamage?.contains { $0.kind == .unknownEntity } != false
-            if mayHaveUnknownEntities,
-                let refusal = try context.planning.refusalToKeepUnknownEntities(by: context.program)
-            {
-                throw refusal
-            }
-            return [:]
-        }
-        var dropped: [String: Int64] = [:]
-        try connection.withoutTriggers {
-            var isHealed = false
-            for damaged in UnhealedRows.all(of: step.resolved, in: context.source) {
-                let rows = try connection.integer(damaged.count) ?? 0
-                guard rows > 0 else { continue }
-                for statement in damaged.statements { try connection.execute(statement) }
-                try context.noteHealed(damaged.kind, damaged.entity, rows)
-                isHealed = true
-                if damaged.kind == .missingValue { dropped[damaged.entity] = rows }
-            }
-            // Derived values, which disabled triggers have not updated.
-            for value in isHealed ? context.source.derivedValues : [] {
-                let update = try connection.prepare(value.update)
-                try update.bind(KeyRange.all)
-                try update.run()
-            }
-        }
-        return dropped
-    }
-
     // MARK: Counts
 
     /// Records the objects of tables that stay or are made from others, which no executor counts.
-    private func noteRows(_ dropped: [String: Int64]) throws {
+    private func noteRows() throws {
         let altered = step.mode == .inPlace ? nil : step.keptPart?.positions
         let mappings = step.resolved.entityMappings.filter { altered?.contains($0.position) ?? true }
-        let rows = try rows(of: Set(mappings.map(\.source)), dropsRows: !dropped.isEmpty)
+        let rows = try rows(of: Set(mappings.map(\.source)))
         for mapping in mappings {
             var entry = ProgressTable.Entry(isDone: true)
             entry.written = rows[mapping.source] ?? 0
-            entry.dropped = dropped[mapping.source] ?? 0
-            entry.read = entry.written + entry.dropped
+            entry.read = entry.written
             try context.progress.save(entry, for: StepOperation.unit(ofRowsOf: mapping.position))
         }
     }
 
     /// Counts the rows of exactly each source entity, unless the plan has their number.
-    ///
-    /// `dropsRows`: rows may have been left out since the plan was made.
-    private func rows(of entities: Set<String>, dropsRows: Bool) throws -> [String: Int64] {
+    private func rows(of entities: Set<String>) throws -> [String: Int64] {
         if let known = step.sourceRows { return known }
         let estimated = context.estimatedEntities
         var rows: [String: Int64] = [:]
         for plan in step.mode == .inPlace ? step.partitions.flatMap(\.entityMappings) : [] where plan.isKnown {
-            // Without damage that was left out, the plan's counts are those of now.
-            guard plan.isEstimated ? estimated.contains(plan.mapping.source) : !dropsRows else { continue }
+            guard !plan.isEstimated || estimated.contains(plan.mapping.source) else { continue }
             rows[plan.mapping.source] = plan.rows
         }
         for table in context.source.tablesInOrder {
@@ -178,9 +149,8 @@ struct Alteration {
 extension StepContext {
     /// The entities whose counts are the plan's estimates: the step does not write their rows.
     var estimatedEntities: Set<String> {
-        guard step.mode == .inPlace, step.sourceRows == nil, let written = program.moves.writtenTables else {
-            return []
-        }
+        guard step.mode == .inPlace, step.sourceRows == nil else { return [] }
+        let written = program.moves.writtenTables
         let estimated = step.partitions.flatMap(\.entityMappings).filter { plan in
             plan.isKnown && plan.isEstimated
                 && source.table(of: plan.mapping.source).map { !written.contains($0.name) } == true

@@ -26,8 +26,7 @@ struct LargeRows: BoundRows {
         selected += try sql.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
-            context.sql.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
-            in: context)
+            context.sql.destinationTable(of: mapping), cells: cells, of: (mapping.source, mapping.name), in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
         count = try sql.countDropped().prepare(on: context.connection, now: context.options.now)
@@ -43,8 +42,7 @@ struct LargeRows: BoundRows {
         let number = scope.parameters.add(.integer(try step.destinationNumber(of: mapping)))
         let version = mapping.keepsPrimaryKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
         var cells = [
-            LargeCell(name: "Z_ENT", rawName: "Z_ENT", sql: number),
-            LargeCell(name: "Z_OPT", rawName: "Z_OPT", sql: version),
+            LargeCell(name: "Z_ENT", sql: number), LargeCell(name: "Z_OPT", sql: version),
         ]
         let values = Dictionary(
             try sql.columns(in: &scope).map { ($0.column.uppercased(), $0.value) }, uniquingKeysWith: { $1 })
@@ -53,8 +51,7 @@ struct LargeRows: BoundRows {
             guard let value = values[column.name.uppercased()] else { continue }
             cells.append(
                 LargeCell(
-                    name: column.name, rawName: column.name, sql: value.sql,
-                    origin: value.stored.flatMap { .init($0, in: step.source) }))
+                    name: column.name, sql: value.sql, origin: value.stored.flatMap { .init($0, in: step.source) }))
         }
         return cells
     }
@@ -173,21 +170,20 @@ final class LargeRowWriter {
     private let options: EngineOptions
     private let table: String
     /// The entity and the entity mapping, for messages.
-    private let subject: (entity: String, mapping: String?)
+    private let subject: (entity: String, mapping: String)
     private let cells: [LargeCell]
     private let insert: Statement
     private var buffer: [UInt8] = []
     /// Long enough that the cost of the calls is negligible.
     private static let pieceBytes = 1 << 18
 
-    /// `table` is not quoted, `key` is the name of the rowid; the cells have the order of the table's columns.
+    /// The cells have the order of the table's columns.
     init(
-        _ table: String, key: String, cells: [LargeCell], of subject: (entity: String, mapping: String?),
-        in context: StepContext
+        _ table: String, cells: [LargeCell], of subject: (entity: String, mapping: String), in context: StepContext
     ) throws(DatabaseError) {
         (connection, options) = (context.connection, context.options)
         (self.table, self.subject, self.cells) = (table, subject, cells)
-        let names = [key] + cells.map(\.name)
+        let names = ["Z_PK"] + cells.map(\.name)
         insert = try connection.prepare(
             """
             INSERT INTO main.\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
@@ -292,7 +288,7 @@ final class LargeRowWriter {
 
     private func write(_ column: Int, of row: Statement, to cell: LargeCell, _ key: Int64) throws {
         let target = try BlobHandle(
-            cell.rawName, of: table, row: key, schema: "main", writable: true, on: connection)
+            cell.name, of: table, row: key, schema: "main", writable: true, on: connection)
         try row.withBytes(column) { try target.write($0, at: 0) }
     }
 
@@ -301,7 +297,7 @@ final class LargeRowWriter {
         let source = try BlobHandle(
             origin.column, of: origin.table, row: row, schema: "source", on: connection)
         let target = try BlobHandle(
-            cell.rawName, of: table, row: key, schema: "main", writable: true, on: connection)
+            cell.name, of: table, row: key, schema: "main", writable: true, on: connection)
         if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.pieceBytes) }
         if origin.skipped > 0 { try checkHasContents(source) }
         try origin.prefix.withUnsafeBytes { try target.write($0, at: 0) }
@@ -331,7 +327,7 @@ final class LargeRowWriter {
 struct LargeCell {
     /// A stored value that may be copied in pieces.
     struct Origin {
-        /// The source table and column, not quoted.
+        /// The source table and column.
         var table: String
         var column: String
         /// SQL of the value, and of its row's rowid.
@@ -343,10 +339,8 @@ struct LargeCell {
         var prefix: [UInt8] = []
     }
 
-    /// The destination column, quoted for SQL.
+    /// The destination column.
     var name: String
-    /// The destination column, not quoted.
-    var rawName: String
     var sql: String
     var origin: Origin?
 

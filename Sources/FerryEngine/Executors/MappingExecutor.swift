@@ -2,15 +2,8 @@
 protocol MappingExecutor {
     var writesScratch: Bool { get }
 
-    /// Whether the executor takes an open range and reports the actual one.
-    var takesOpenRanges: Bool { get }
-
     /// Writes the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRange) throws -> ChunkOutcome
-}
-
-extension MappingExecutor {
-    var takesOpenRanges: Bool { false }
 }
 
 /// The row counts of one range; each is counted by itself, so that a lost row shows.
@@ -21,8 +14,6 @@ struct ChunkOutcome {
     var merged: Int64 = 0
     /// Objects that a policy inserted beyond one for each source object.
     var created: Int64 = 0
-    /// The actual range of an open one, or nil if there were no rows.
-    var actualRange: KeyRange?
 
     var balances: Bool { read + created == written + dropped + merged }
 }

@@ -5,14 +5,6 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-extension EntityMappingPlan {
-    /// Whether the INSERT's change count gives the number of rows in a range, so that a chunk may be two ranges.
-    fileprivate var countsRows: Bool {
-        executor == .set && mapping.filter == nil && mapping.iteration == nil && mapping.unique.isEmpty
-            && mapping.policy == nil
-    }
-}
-
 /// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once.
 final class RowsPass {
     private let plans: [EntityMappingPlan]
@@ -80,20 +72,12 @@ final class RowsPass {
     private func carry(
         after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
     ) throws -> KeyRange? {
-        // Several mappings must all get the same range.
-        let takesOpenRange = executors.count == 1 && executors[0].takesOpenRanges
-        let ends = takesOpenRange ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
-        return try ranges.carry(after: low, upTo: rows, ends) { range in
-            var carried: KeyRange? = range
-            if ends == .counted { carried?.rows = 0 }
-            for (index, executor) in executors.enumerated() {
-                let outcome = try limited(index, range) { try executor.carry(range) }
-                try count(outcome, plans[index].mapping, &entries[index])
-                if ends == .counted { carried?.rows += outcome.read }
-                if range.isOpen { carried = outcome.actualRange }
-            }
-            return carried
+        guard let range = try ranges.next(after: low, rows: rows) else { return nil }
+        for (index, executor) in executors.enumerated() {
+            let outcome = try limited(index, range) { try executor.carry(range) }
+            try count(outcome, plans[index].mapping, &entries[index])
         }
+        return range
     }
 
     /// Runs the body under the length limit for values that are written with their rows.

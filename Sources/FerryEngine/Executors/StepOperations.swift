@@ -8,28 +8,18 @@ internal import FerryStore
 struct StepOperations {
     private let context: StepContext
     private var alteration: Alteration
-    private let filling: Filling?
-
-    /// What only a step needs that fills tables.
-    private struct Filling {
-        let policies: PolicyRun
-        let appObjects: AppObjectsPhase
-
-        init(_ context: StepContext, _ policies: PolicyRegistry) throws {
-            appObjects = AppObjectsPhase(context: context)
-            self.policies = try PolicyRun(context, policies: policies)
-        }
-    }
+    /// Nil for a step that fills no table.
+    private let policies: PolicyRun?
 
     init(_ context: StepContext, policies: PolicyRegistry) throws {
         self.context = context
         alteration = Alteration(context)
-        filling = context.step.mode == .copy ? try Filling(context, policies) : nil
+        self.policies = context.step.mode == .copy ? try PolicyRun(context, policies: policies) : nil
     }
 
     /// Runs what no earlier call has done, and reports the counts.
     mutating func run(report: inout StepReport) throws {
-        for phase in filling == nil ? [Phase.rows] : [.rows, .relationships, .indexes] {
+        for phase in policies == nil ? [Phase.rows] : [.rows, .relationships, .indexes] {
             context.options.progress?(ProgressUpdate(phase: phase))
             switch phase {
             case .rows: break
@@ -40,11 +30,10 @@ struct StepOperations {
             if phase != .rows { releaseUnusedMemory() }
             let operations = context.program.operations.filter { $0.phase == phase }
             for operation in operations where operation.altersTables { try alteration.run(operation) }
-            if phase == .rows, filling != nil { try RowsPass.checkStatements(context) }
+            if phase == .rows, policies != nil { try RowsPass.checkStatements(context) }
             for operation in operations where !operation.altersTables { try run(operation, report: &report) }
-            if phase == .rows, filling != nil { try CountedTargets.check(context) }
+            if phase == .rows, policies != nil { try CountedTargets.check(context) }
         }
-        if context.step.keptPart == nil { try filling?.appObjects.createTriggers() }
         report.kept = alteration.kept
     }
 
@@ -52,14 +41,14 @@ struct StepOperations {
         switch operation.work {
         case .version: try context.once(operation.unit, phase: .rows, subject: nil) { try context.writeVersion() }
         case .rows(let positions):
-            guard let filling else { return }
-            try RowsPass.run(positions, in: context, filling.policies, report: &report)
+            guard let policies else { return }
+            try RowsPass.run(positions, in: context, policies, report: &report)
         case .links(let place, let contribution?):
             let assignment = context.program.fills.relationships[place]
             try link(assignment, assignment.contributions[contribution], operation, report: &report)
         case .policies:
-            try filling?.policies.relate(report: &report)
-            try filling?.policies.validate()
+            try policies?.relate(report: &report)
+            try policies?.validate()
         case .settle:
             let statements = try context.sql.statements(of: operation, policies: context.policyEvidence())
             for (index, statement) in statements.enumerated() {
@@ -68,7 +57,6 @@ struct StepOperations {
         case .highestKeys:
             try runStatements(of: operation)
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
-        case .appObjects: try filling?.appObjects.run()
         case .statements, .links, .joinTable: try runStatements(of: operation)
         }
     }

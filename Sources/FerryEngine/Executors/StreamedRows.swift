@@ -22,8 +22,6 @@ struct StreamedRows: BoundRows {
         loop = try RowLoop(mapping, plan.uniqueValues, in: context)
     }
 
-    var takesOpenRanges: Bool { stream.runsAhead }
-
     func carry(_ range: KeyRange) throws -> ChunkOutcome { try stream.reading(range) { try loop.carry(self) } }
 
     func next() throws -> PackedRow? { try stream.next() }

@@ -146,7 +146,7 @@ extension DestinationObject {
                     "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1"
                         + manager.rowsToCome.condition(on: object.writer.table),
                     [.integer(primaryKey)])
-                guard let position = OrderPosition.next(after: last.integer) else {
+                guard let position = OrderKeys.next(after: last.integer) else {
                     throw FerryError(
                         .rowFailed,
                         "\(writer.root) \(primaryKey) cannot take another object in \(key): the last one has the highest of "

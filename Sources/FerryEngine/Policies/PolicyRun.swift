@@ -218,8 +218,6 @@ final class PolicyExecutor: MappingExecutor {
 
     var writesScratch: Bool { true }
 
-    var takesOpenRanges: Bool { rows.runsAhead }
-
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         calls.manager.beginUnit()
         calls.manager.current = current

@@ -14,9 +14,8 @@ final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let thread: ReadAheadThread?
-    /// Whether the thread may read past a range's end, as open ranges need: nothing is sorted, and each key has one
-    /// row.
-    let runsAhead: Bool
+    /// Whether the thread may read past a range's end: nothing is sorted, and each key has one row.
+    private let runsAhead: Bool
 
     /// Reads on the writer's connection, if there is no thread.
     private var reader: RowReader?
@@ -32,10 +31,6 @@ final class RowStream {
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
-    /// The number of rows of an open range, and the number of them that are left.
-    private var count: Int?
-    @exclusivity(unchecked) private var left = Int.max
-    @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
@@ -53,47 +48,25 @@ final class RowStream {
         thread.end(isReading: isReading)
     }
 
-    /// Runs a body that takes the rows of a range; of an open range, the outcome has the actual one.
+    /// Runs a body that takes the rows of a range.
     func reading(_ range: KeyRange, _ body: () throws -> ChunkOutcome) throws -> ChunkOutcome {
         // After an error too.
         defer { reader?.select.reset() }
         try begin(range)
-        var outcome = try body()
-        outcome.actualRange = try actualRange()
-        return outcome
+        return try body()
     }
 
     private func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
-        count = range.isOpen ? Int(range.rows) : nil
-        left = count ?? .max
         guard let thread else { return try reader?.select.bind(range) ?? () }
         // The thread reads the next range already.
         if isReading, !isBounded, position == low { return }
         try read(thread, isBounded: !runsAhead)
     }
 
-    /// The actual range of an open one; nil if it had no row.
-    private func actualRange() throws -> KeyRange? {
-        guard let count, left < count else { return nil }
-        return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
-    }
-
-    /// Whether there are rows after the open range.
-    private func hasMore() throws -> Bool {
-        guard left == 0, let thread else { return false }
-        while unread.first == nil {
-            giveBack(thread)
-            guard isReading else { return false }
-            // The failure recurs when its range is read.
-            if take(from: thread) != nil { return true }
-        }
-        return true
-    }
-
     /// The next row of the range, valid until the next call; nil at the end of the range.
     func next() throws -> PackedRow? {
-        while left > 0 {
+        while true {
             if let row = unread.first {
                 let key = row.integer(RowPlan.keyCell)
                 if !isBounded, key > high {
@@ -102,14 +75,11 @@ final class RowStream {
                 }
                 unread.removeFirst()
                 position = key
-                lastKey = key
-                left -= 1
                 return row
             }
             guard let thread else { return try nextOwnRow() }
             guard try receive(from: thread) else { return nil }
         }
-        return nil
     }
 
     /// Takes the next rows from the thread; false at the end of the range.

@@ -18,10 +18,8 @@ struct ColumnSlots {
     private(set) var slots: [String: ColumnSlot] = [:]
     /// Statements that clear keys to objects that the new version no longer relates.
     private(set) var cuts: [ProgramStatement] = []
-    /// Statements that number the rows of relationships that become ordered.
-    private(set) var numberings: [ProgramStatement] = []
-    /// New sides of one-to-one relationships whose keys only the other side held.
-    private(set) var mirrors: [PropertyKey] = []
+    /// The relationships whose keys the rows do not hold already, with the reasons.
+    private(set) var unheld: [PropertyKey: StepObstacle] = [:]
 
     /// The contents of all tables of a version, grouped once.
     struct Contents {
@@ -49,11 +47,15 @@ struct ColumnSlots {
             slots[column.name] = try attribute(key, column)
         }
         for (key, storage) in (contents.stored[table.name] ?? []).inOrder(by: { $0.key < $1.key }) {
-            switch storage {
-            case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
-                try addKey(key, column, entityColumn, orderColumn)
-            case .inverseless(table.name, let column): try addInverseless(key, column)
-            default: break
+            do throws(StepObstacle) {
+                switch storage {
+                case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
+                    try addKey(key, column, entityColumn, orderColumn)
+                case .inverseless(table.name, let column): try addInverseless(key, column)
+                default: break
+                }
+            } catch {
+                unheld[key] = error
             }
         }
     }
@@ -101,40 +103,27 @@ struct ColumnSlots {
         var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
         var numbers = ColumnSlot(column: Column(name: entityColumn ?? "", type: "INTEGER"), property: key)
         var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
-        var unordered = 0
         let holders = mappings.filter { destination.model.isKind($0.destination, of: key.entity) }
         let pairs = holders.isEmpty ? [] : try relationships.pairs(of: key)
         for mapping in holders {
-            if let old = keptPart?.emptiedKey(key, column, of: mapping, in: source) {
-                slot.emptied[mapping.position] = old.column
-                numbers.emptied[mapping.position] = old.entityColumn
-                order.emptied[mapping.position] = old.orderColumn
-                continue
-            }
-            if relationships.isHeldByOtherSide(key, pairs, in: mapping) {
-                if !mirrors.contains(key) { mirrors.append(key) }
+            if keptPart?.linked.contains(key) == true {
+                let old = keptPart?.emptiedKey(key, column, of: mapping, in: source)
+                slot.emptied[mapping.position] = old?.column
+                numbers.emptied[mapping.position] = old?.entityColumn
+                order.emptied[mapping.position] = old?.orderColumn
                 continue
             }
             guard let old = try relationships.key(pairs, in: mapping) else { continue }
             addCut(old, mapping)
             slot.values[mapping.position] = .column(old.column)
             numbers.values[mapping.position] = try number(old)
-            if let oldOrder = old.orderColumn {
-                order.values[mapping.position] = .column(oldOrder)
-            } else {
-                unordered += 1
-            }
+            guard orderColumn != nil else { continue }
+            guard let oldOrder = old.orderColumn else { throw StepObstacle("\(key.title) is given an order") }
+            order.values[mapping.position] = .column(oldOrder)
         }
         slots[column] = slot
         if let entityColumn { slots[entityColumn] = numbers }
-        guard let orderColumn else { return }
-        if unordered > 0 {
-            guard order.values.isEmpty else {
-                throw StepObstacle("\(key.title) has an order for only some of its objects")
-            }
-            numberings.append(.numbering(orderColumn, of: table.name, key: "Z_PK", group: column, by: "Z_PK"))
-        }
-        slots[orderColumn] = order
+        if let orderColumn { slots[orderColumn] = order }
     }
 
     private func number(_ key: RelationshipRules.Key) throws(StepObstacle) -> SlotValue {

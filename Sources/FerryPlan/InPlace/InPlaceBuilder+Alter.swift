@@ -3,9 +3,12 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
+    /// The indexes that statements make or keep; those of filled columns follow later.
+    private var wantedIndexes: [IndexDefinition] { destination.indexes.filter { keptPart?.fills($0) != true } }
+
     /// Drops the indexes that change, before their columns change.
     mutating func dropIndexes() {
-        var indexes = IndexMoves(wanted: destination.indexes)
+        var indexes = IndexMoves(wanted: wantedIndexes)
         let updates = Dictionary(
             uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
         self.updates = updates.mapValues(\.statement)
@@ -21,9 +24,7 @@ extension InPlaceBuilder {
     ) {
         var others: [IndexDefinition] = []
         for index in schema.indexes where index.table == table {
-            if let successor = moves.successor(of: index, names: names, written: written),
-                keptPart?.fills(successor) != true
-            {
+            if let successor = moves.successor(of: index, names: names, written: written) {
                 keptIndexes.insert(successor.name)
             } else {
                 others.append(index)
@@ -32,7 +33,7 @@ extension InPlaceBuilder {
         // The other indexes with wanted names are matched first, before one of these can take a name.
         for index in others {
             if let namesake = moves.namesake(of: index, names: names, written: written),
-                keptPart?.fills(namesake) != true, keptIndexes.insert(namesake.name).inserted
+                keptIndexes.insert(namesake.name).inserted
             {
                 renamedIndexes.append((index.name, namesake))
             } else {
@@ -68,20 +69,22 @@ extension InPlaceBuilder {
     }
 
     mutating func createIndexes() {
-        for index in destination.indexes where !keptIndexes.contains(index.name) && keptPart?.fills(index) != true {
+        for index in wantedIndexes where !keptIndexes.contains(index.name) {
             add(index.sql, "index of the new version", tables: .index(index))
         }
         let remade = Set(moves.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
-        for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
-            add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
+        let own = schema.appIndexes.filter { remade.contains($0.table.uppercased()) }.map {
+            ProgramStatement(
+                $0.sql, .schema, reason: "the app's index of a table that is recreated", tables: .index($0))
         }
+        if keptPart == nil { add(own) } else { close(with: own) }
     }
 
     mutating func alterTables() {
         for table in moves.kept {
             rename(table.renames, in: table.newName, having: table.columns)
             for column in table.additions {
-                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", table.reason)
+                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", "a new property")
             }
             guard let update = updates[table.newName] else { continue }
             add([update])
@@ -103,24 +106,6 @@ extension InPlaceBuilder {
             if isTaken { waiting.append(Renaming(from: to, to: rename.to)) }
         }
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
-    }
-
-    mutating func mirrorKeys() {
-        for key in moves.tables.flatMap(\.mirrors) {
-            guard let relationship = destination.model.relationship(key.property, of: key.entity),
-                let filled = destination.model.inverse(of: relationship),
-                let storage = destination.storage(of: filled.name, in: relationship.destinationEntity),
-                let mirroring = destination.mirroring(filled, in: storage, keepsDangling: true)
-            else { continue }
-            for statement in mirroring.statements {
-                add(
-                    statement, "\(key.title) is the new side of a one-to-one relationship", .once,
-                    tables: destination.table(of: relationship.destinationEntity).map {
-                        .update($0.name, columns: [], lookups: 1)
-                    } ?? .schema)
-            }
-            moves.touched.formUnion(mirroring.tables)
-        }
     }
 }
 

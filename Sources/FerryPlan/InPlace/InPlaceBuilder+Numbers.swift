@@ -93,21 +93,6 @@ extension InPlaceBuilder {
         }
     }
 
-    /// Fills missing entity numbers beside keys, which are damage, in tables that are written anyway.
-    mutating func completeEntityColumns() {
-        for (key, storage) in destination.relationshipStorage.inOrder(by: { $0.key < $1.key }) {
-            guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
-                let relationship = destination.model.relationship(key.property, of: key.entity),
-                let target = destination.table(of: relationship.destinationEntity),
-                moves.touched.contains(table)
-            else { continue }
-            add(
-                "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
-                    + "WHERE t.Z_PK = \(table).\(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NULL",
-                "a key without the number of its entity", .once, tables: .search(table))
-        }
-    }
-
     /// Makes R-Trees anew unless their rows and columns stayed unchanged: only triggers maintain them.
     private mutating func makeRTrees() {
         let kept = destination.rTrees.filter { new in
@@ -120,7 +105,7 @@ extension InPlaceBuilder {
         for name in schema.rTrees where !kept.contains(where: { $0.name == name }) {
             add("DROP TABLE \(quoted(name))", "the R-Tree of the old version")
         }
-        for rTree in destination.rTrees where !kept.contains(rTree) {
+        for rTree in destination.rTrees where keptPart == nil && !kept.contains(rTree) {
             add(rTree.sql, "an R-Tree of the new version")
             addOverAllKeys(
                 rTree.fill, "objects of the R-Tree \(rTree.name)",
@@ -138,7 +123,7 @@ extension InPlaceBuilder {
     /// Adds derived values, the version, then triggers: triggers call Apple's functions, so nothing may be written after them.
     mutating func close() {
         let old = Dictionary(first: schema.derivedValues.map { ($0.attribute, $0) })
-        for value in destination.derivedValues {
+        for value in keptPart == nil ? destination.derivedValues : [] {
             if let before = old[value.attribute], isKept(before, value) { continue }
             addOverAllKeys(
                 value.update, "\(value.attribute.property) is derived",
@@ -146,12 +131,23 @@ extension InPlaceBuilder {
             moves.touched.insert(value.table)
         }
         makeRTrees()
+        if keptPart != nil, schema.hasStatistics {
+            close(with: [ProgramStatement(Self.statistics, .once, reason: "statistics of filled tables")])
+        }
         let closing =
             destination.allTriggers.map { ($0.sql, "keeps a derived attribute or an R-Tree up to date") }
             + schema.views.map { ($0.sql, "the app's own view") }
             + schema.appTriggers.map { ($0.sql, "the app's own trigger") }
         close(with: closing.map { ProgramStatement($0, .schema, reason: $1) })
     }
+
+    /// Copies the ANALYZE statistics of filled tables, which went with the old ones.
+    private static let statistics = """
+        INSERT INTO sqlite_stat1 (tbl, idx, stat) SELECT tbl, idx, stat FROM source.sqlite_stat1 AS s
+        WHERE s.tbl IN (SELECT name FROM main.sqlite_master WHERE type = 'table') AND (s.idx IS NULL OR s.idx = s.tbl OR
+            s.idx IN (SELECT name FROM main.sqlite_master WHERE type = 'index' AND tbl_name = s.tbl))
+            AND NOT EXISTS (SELECT 1 FROM main.sqlite_stat1 AS n WHERE n.tbl = s.tbl AND n.idx IS s.idx)
+        """
 
     /// Whether the values of a derived attribute stay valid: none of their inputs was written.
     private func isKept(_ old: DerivedValue, _ new: DerivedValue) -> Bool {

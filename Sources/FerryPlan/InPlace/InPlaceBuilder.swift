@@ -82,19 +82,16 @@ struct InPlaceBuilder {
         raiseHighestKeys()
         cutLinks()
         deleteRemovedRows()
+        drop(unneededTables)
         moveAside()
         createTables()
-        fillTables()
-        dropTables()
+        add(moves.tables.compactMap { $0.fill(current) } + moves.joinTables.compactMap { $0.fill(current) })
+        drop(rebuiltTables)
         dropIndexes()
         alterTables()
-        addWriting(moves.tables.map { ($0.destination.name, $0.numberings) })
-        addWriting(moves.joinTables.map { ($0.destination.name, $0.numberings) })
-        mirrorKeys()
         writeEntityNumbers()
         translateHistory()
         translateMirroring()
-        completeEntityColumns()
         renameIndexes()
         createIndexes()
         close()
@@ -108,22 +105,24 @@ struct InPlaceBuilder {
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        for table in destination.tablesInOrder { moves.tables.append(try move(of: table, relationships, contents)) }
+        for table in destination.tablesInOrder {
+            let slots = try ColumnSlots(relationships, contents, table: table, keptPart: keptPart)
+            if let unheld = slots.unheld.min(by: { $0.key < $1.key }) { throw unheld.value }
+            moves.tables.append(try move(slots))
+        }
         for table in destination.joinTables {
             moves.joinTables.append(
                 try JoinMove(table, relationships, keys: schema.joinKeys))
         }
     }
 
-    func move(
-        of table: EntityTable, _ relationships: RelationshipRules, _ contents: ColumnSlots.Contents
-    ) throws(StepObstacle) -> TableMove {
-        let root = sources[table.root]?.first
+    func move(_ slots: ColumnSlots) throws(StepObstacle) -> TableMove {
+        let root = sources[slots.table.root]?.first
+        if let root, continuations[root] ?? slots.table.root != slots.table.root {
+            throw StepObstacle("entities leave their hierarchy")
+        }
         let old = root.flatMap { source.tables[$0] }
-        return TableMove(
-            try ColumnSlots(relationships, contents, table: table, keptPart: keptPart), source: old,
-            continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
-            mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) })
+        return TableMove(slots, source: old, mustRebuild: old.flatMap { uniqueClause(in: $0, for: slots.table) })
     }
 
     private static func continuations(
@@ -178,21 +177,12 @@ struct InPlaceBuilder {
     private mutating func cutLinks() {
         for move in moves.tables where !move.cuts.isEmpty {
             add(move.cuts)
-            move.source.map { touchContinuations(of: $0.name) }
+            moves.touched.insert(move.destination.name)
         }
-        addWriting(moves.joinTables.map { ($0.destination.name, $0.cuts) })
-    }
-
-    /// Adds statements that write rows of tables of the new version.
-    private mutating func addWriting(_ found: [(table: String, statements: [ProgramStatement])]) {
-        for (table, statements) in found where !statements.isEmpty {
-            add(statements)
-            moves.touched.insert(table)
+        for move in moves.joinTables where !move.cuts.isEmpty {
+            add(move.cuts)
+            moves.touched.insert(move.destination.name)
         }
-    }
-
-    private mutating func touchContinuations(of table: String) {
-        for move in moves.tables where move.source?.name == table { moves.touched.insert(move.destination.name) }
     }
 
     private mutating func deleteRemovedRows() {
@@ -202,16 +192,13 @@ struct InPlaceBuilder {
             let removed = droppedNumbers.filter {
                 entities.contains($0.entity) && source.model.entities[$0.entity]?.isAbstract == false
             }
-            delete(removed.map(\.number), from: table, "their entities are not in the new version")
+            guard !removed.isEmpty else { continue }
+            let numbers = removed.map(\.number).sorted()
+            add(
+                "DELETE FROM \(table.name) WHERE \(numbers.rowCondition())",
+                "their entities are not in the new version", .once, tables: .delete(from: table.name, rowsOf: numbers))
+            moves.touched.insert(move.destination.name)
         }
-    }
-
-    private mutating func delete(_ numbers: [Int64], from table: EntityTable, _ reason: String) {
-        guard !numbers.isEmpty else { return }
-        add(
-            "DELETE FROM \(current[table.name] ?? table.name) WHERE \(numbers.sorted().rowCondition())", reason,
-            .once, tables: .delete(from: current[table.name] ?? table.name, rowsOf: numbers))
-        touchContinuations(of: table.name)
     }
 
     // MARK: Names of tables
@@ -221,11 +208,12 @@ struct InPlaceBuilder {
         let tables = moves.tables.map(\.destination.name) + moves.joinTables.map(\.destination.name)
         let wanted = Set(tables.map { $0.uppercased() })
         let renamed = moves.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
-        for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
-            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version is in the way")
+        let dropsLeftovers = keptPart?.isEmpty == true
+        for table in schema.leftoverTables.sorted() where dropsLeftovers || wanted.contains(table.uppercased()) {
+            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version")
             occupied.remove(table.uppercased())
         }
-        for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
+        for table in rebuiltTables where wanted.contains(table.uppercased()) { setAside(table) }
         let taken = occupied
         func waits(_ table: (from: String, to: String)) -> Bool {
             taken.contains(table.to.uppercased()) && table.to.uppercased() != table.from.uppercased()
@@ -265,26 +253,23 @@ struct InPlaceBuilder {
         }
     }
 
-    private mutating func fillTables() {
-        add(moves.tables.compactMap { $0.fill(current) } + moves.joinTables.flatMap { $0.fills(current) })
-        // Rows that a split table has copied are deleted from their old table.
-        for move in moves.tables where move.way == .split {
-            guard let old = move.source else { continue }
-            delete(move.rows.map(\.numbers.old), from: old, "their entities have a table of their own now")
+    private mutating func drop(_ tables: [String]) {
+        for table in tables {
+            let name = current[table] ?? table
+            add("DROP TABLE \(name)", "the new version does not need it, or all of it was copied", tables: .drop(name))
+            occupied.remove(name.uppercased())
         }
     }
 
-    private mutating func dropTables() {
-        for table in droppedTables {
-            add(
-                "DROP TABLE \(current[table] ?? table)", "the new version does not need it, or all of it was copied",
-                tables: .drop(current[table] ?? table))
-        }
+    /// Tables from which others are made.
+    private var rebuiltTables: [String] {
+        moves.tables.filter { $0.kept == nil }.compactMap(\.source?.name)
+            + moves.joinTables.filter { $0.kept == nil }.compactMap(\.origin)
     }
 
-    private var droppedTables: [String] {
-        let kept = Set(moves.kept.map(\.name))
-        return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }
+    private var unneededTables: [String] {
+        let needed = Set(moves.kept.map(\.name) + rebuiltTables)
+        return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !needed.contains($0) }
     }
 
     func quoted(_ name: String) -> String {

@@ -18,12 +18,12 @@ package struct KeptPart: Sendable {
     package let roots: Set<String>
     /// Relationships of the new version that the engine links, under the names of both sides.
     let linked: Set<PropertyKey>
-    /// The source entities whose objects get no foreign key from the engine.
-    private let unlinkedSources: Set<String>
     /// The tables of the new version that the engine fills.
     let filledTables: Set<String>
     /// The columns of the new version that the engine fills in tables that stay, by table.
     package let linkedColumns: [String: Set<String>]
+    /// The reasons why tables are filled that could stay by their objects, by their names.
+    private(set) var reasons: [String: String] = [:]
 
     /// The reason why a step fills all tables, whichever they are; nil if there is none.
     static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
@@ -31,26 +31,29 @@ package struct KeptPart: Sendable {
         return derives ? "derived attributes and R-Trees are computed from all rows" : nil
     }
 
-    /// Whether so few objects stay that copying the source's pages is not worth it, in words that follow "because".
-    ///
-    /// The pages of all others would be copied, and then dropped or written row by row.
-    func reasonToFillAll(of rows: [String: Int64]) -> String? {
-        let all = rows.values.reduce(0, +)
-        // Next to code that runs for each object, copying pages takes no time.
-        if whole.hasPolicies {
-            let stay = step.entityMappings.reduce(0) { $0 + (rows[$1.source] ?? 0) }
-            return stay * 8 >= all ? nil : "hardly an object of the store stays"
+    /// A part without a table of the model: only what no model explains stays, history and the app's own tables.
+    package init(ofNoTableOf whole: ResolvedStep) {
+        let model = whole.destination.model
+        self.whole = whole
+        step = whole.with([])
+        (positions, roots, filledTables, linkedColumns) = ([], [], [], [:])
+        let keys = whole.entityMappings.flatMap { mapping in
+            mapping.relationships.compactMap { model.key(of: $0.name, in: mapping.destination) }
         }
-        let stay = unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) }
-        return stay * 2 >= all ? nil : "most objects of the store do not stay"
+        linked = Set(keys)
     }
+
+    /// Whether no table of the model stays.
+    package var isEmpty: Bool { positions.isEmpty }
 
     /// Nil if no table can stay.
     init?(_ whole: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
         let rules = RelationshipRules(whole, source: source, destination: destination)
         var (filled, linked) = (Self.filled(whole, source, destination), Set<PropertyKey>())
+        var reasons: [String: String] = [:]
         while true {
-            let part = Self(whole, rules, filled: filled, linked: linked)
+            var part = Self(whole, rules, filled: filled, linked: linked)
+            part.reasons = reasons
             guard !part.positions.isEmpty else { return nil }
             let moved = InPlaceBuilder(
                 part.step, source: source, schema: InPlaceSchema(of: source), destination: destination,
@@ -64,6 +67,7 @@ package struct KeptPart: Sendable {
             guard !filled.isSuperset(of: moved.tables) || !linked.isSuperset(of: moved.joinTables) else { return nil }
             filled.formUnion(moved.tables)
             linked.formUnion(moved.joinTables)
+            reasons.merge(moved.reasons) { first, _ in first }
         }
     }
 
@@ -97,11 +101,6 @@ package struct KeptPart: Sendable {
         self.linked = linked
         filledTables = Self.filledTables(linked, roots, rules.destination)
         linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
-        let writtenByEngine = Set(linkedColumns.keys)
-        unlinkedSources = Set(
-            kept.filter { mapping in
-                rules.destination.table(of: mapping.destination).map { !writtenByEngine.contains($0.name) } ?? false
-            }.map(\.source))
         step = whole.with(
             kept.enumerated().map { place, mapping in
                 var mapping = mapping
@@ -180,7 +179,7 @@ package struct KeptPart: Sendable {
     func emptiedKey(
         _ key: PropertyKey, _ column: String, of mapping: ResolvedEntityMapping, in source: StoreLayout
     ) -> (column: String, entityColumn: String?, orderColumn: String?)? {
-        guard linked.contains(key), let table = source.table(of: mapping.source)?.name else { return nil }
+        guard let table = source.table(of: mapping.source)?.name else { return nil }
         let named = source.relationshipStorage(of: mapping.source).first { _, storage in
             if case .foreignKey(table, column, _, _) = storage { true } else { false }
         }
@@ -196,7 +195,7 @@ package struct KeptPart: Sendable {
     ///
     /// With policies also each unique index: a policy may give two objects one value for a while.
     func fills(_ index: IndexDefinition) -> Bool {
-        filledTables.contains(index.table) || (whole.hasPolicies && index.isUnique)
+        isEmpty || filledTables.contains(index.table) || (whole.hasPolicies && index.isUnique)
             || linkedColumns[index.table].map { IndexMoves.names($0, in: index) } ?? false
     }
 }
@@ -217,28 +216,32 @@ extension StepPlan {
 }
 
 extension InPlaceBuilder {
-    /// The root entities of the tables, and the relationships of the join tables, that cannot be kept or altered.
-    func moved() -> (tables: Set<String>, joinTables: Set<PropertyKey>) {
-        var (tables, joinTables) = (Set<String>(), Set<PropertyKey>())
+    /// The root entities of the tables, and the relationships, that cannot be kept or altered, with the reasons by table.
+    func moved() -> (tables: Set<String>, joinTables: Set<PropertyKey>, reasons: [String: String]) {
+        var (tables, joinTables, reasons) = (Set<String>(), Set<PropertyKey>(), [String: String]())
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
         for table in destination.tablesInOrder where contents.mappings[table.root] != nil {
             do throws(StepObstacle) {
-                let move = try move(of: table, relationships, contents)
-                if move.kept == nil { tables.insert(table.root) }
+                let slots = try ColumnSlots(relationships, contents, table: table, keptPart: keptPart)
+                joinTables.formUnion(slots.unheld.keys)
+                if !slots.unheld.isEmpty { continue }
+                guard case .rebuild(let reason) = try move(slots).way else { continue }
+                throw StepObstacle(reason)
             } catch {
                 tables.insert(table.root)
+                reasons[table.name] = error.reason
             }
         }
         for table in destination.joinTables {
             do throws(StepObstacle) {
-                let move = try JoinMove(table, relationships, keys: schema.joinKeys)
-                if case .create = move.way { continue }
-                if move.kept == nil { joinTables.insert(table.relationship) }
+                guard case .rebuild = try JoinMove(table, relationships, keys: schema.joinKeys).way else { continue }
+                throw StepObstacle("columns change")
             } catch {
                 joinTables.insert(table.relationship)
+                reasons[table.name] = error.reason
             }
         }
-        return (tables, joinTables)
+        return (tables, joinTables, reasons)
     }
 }

@@ -71,16 +71,6 @@ extension RelationshipRules {
         try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
     }
 
-    /// Whether a to-one relationship is the new side of a one-to-one whose keys only the related rows hold.
-    func isHeldByOtherSide(_ relationship: PropertyKey, _ pairs: [Pair], in mapping: ResolvedEntityMapping) -> Bool {
-        let own = pairs.filter { $0.own.position == mapping.position }
-        guard !own.isEmpty,
-            let declared = destination.model.relationship(relationship.property, of: relationship.entity),
-            let inverse = destination.model.inverse(of: declared), !inverse.isToMany
-        else { return false }
-        return own.allSatisfy { if case .inverseForeignKey = $0.storage { true } else { false } }
-    }
-
     /// The key of a to-many relationship without inverse, which the related rows hold.
     func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
         let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }

@@ -6,9 +6,8 @@ internal import FerryStore
 extension StepPlan {
     /// The treatments of all tables, in the order of the new version's layout, then the dropped ones.
     ///
-    /// Models, mapping and schema decide. Sizes decide once: a copy step fills all its tables if less than half of the
-    /// known objects would stay, or beside a policy in code less than an eighth. The layouts are those that Core Data gives
-    /// both versions; a store's own can have other names.
+    /// Models, mapping and schema decide. The layouts are those that Core Data gives both versions; a store's own can have
+    /// other names.
     ///
     /// - Throws: ``FerryError`` if a version has no layout.
     package func treatments() throws(FerryError) -> [PlannedTable] {
@@ -52,13 +51,13 @@ extension StepPlan {
             }
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {
-                    switch moves?.joinTables.first(where: { $0.destination.name == table.name })?.way {
-                    case .create? where keptPart?.filledTables.contains(table.name) != true: newTable
-                    case .rebuild?, .keys?: "columns change"
-                    default:
-                        resolved.hasPolicies
-                            ? "a migration policy may relate any objects" : "the linked objects are in filled tables"
+                    if mode == .inPlace {
+                        let way = moves?.joinTables.first { $0.destination.name == table.name }?.way
+                        return way == .create ? newTable : "columns change"
                     }
+                    if let reason = keptPart?.reasons[table.name] { return reason }
+                    return resolved.hasPolicies
+                        ? "a migration policy may relate any objects" : "the linked objects are in filled tables"
                 }
             }
         let continued = Set(kept.values.map(\.name))
@@ -82,12 +81,8 @@ extension StepPlan {
             if mapping.filter != nil { return "entity mapping \(mapping.name) leaves objects out" }
             return "the objects of entity mapping \(mapping.name) get new keys"
         }
-        switch way {
-        case .rebuild(let reason): return reason
-        case .split: return "entities leave their hierarchy"
-        case .alter, .create, nil: break
-        }
-        if let fillsAllBecause { return fillsAllBecause }
+        if case .rebuild(let reason) = way { return reason }
+        if let reason = fillsAllBecause ?? keptPart?.reasons[table.name] { return reason }
         return "columns change in a way that ALTER TABLE cannot"
     }
 }

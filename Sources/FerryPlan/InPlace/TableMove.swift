@@ -10,15 +10,11 @@ struct TableMove: Sendable, Equatable {
         case alter(KeptTable, carriers: [String: String])
         /// A new table with the rows of the source table, which is dropped at the end; the reason.
         case rebuild(String)
-        /// A new table beside the source table, which another table continues.
-        case split
         case create
     }
 
     struct Rows: Sendable, Equatable {
         let position: Int
-        let source: String
-        let destination: String
         let numbers: NumberPair
         /// Source columns that can have values in these rows; empty, and unused, if the table has one mapping.
         let columns: Set<String>
@@ -30,32 +26,26 @@ struct TableMove: Sendable, Equatable {
     let rows: [Rows]
     /// In the order of the table's columns.
     let slots: [ColumnSlot]
-    /// Statements and relationships that ``ColumnSlots`` has found.
+    /// Statements that ``ColumnSlots`` has found.
     let cuts: [ProgramStatement]
-    let numberings: [ProgramStatement]
-    let mirrors: [PropertyKey]
 
-    init(_ found: ColumnSlots, source: EntityTable?, continuesSource: Bool, mustRebuild: String?) {
+    init(_ found: ColumnSlots, source: EntityTable?, mustRebuild: String?) {
         self.source = source
-        (destination, slots) = (found.table, found.inOrder)
-        (cuts, numberings, mirrors) = (found.cuts, found.numberings, found.mirrors)
+        (destination, slots, cuts) = (found.table, found.inOrder, found.cuts)
         let isShared = found.mappings.count > 1
         rows = found.mappings.compactMap { mapping in
             guard let old = found.source.number(of: mapping.source),
                 let new = found.destination.number(of: mapping.destination)
             else { return nil }
             return Rows(
-                position: mapping.position, source: mapping.source, destination: mapping.destination,
-                numbers: NumberPair(old: old, new: new),
+                position: mapping.position, numbers: NumberPair(old: old, new: new),
                 columns: source.map { isShared ? found.source.knownColumns(of: $0, in: mapping.source) : [] } ?? [])
         }
         guard let source else {
             way = .create
             return
         }
-        if !continuesSource {
-            way = .split
-        } else if let mustRebuild {
+        if let mustRebuild {
             way = .rebuild(mustRebuild)
         } else {
             way = Self.alteration(of: source, to: destination, slots, rows, in: found.source)
@@ -71,7 +61,7 @@ struct TableMove: Sendable, Equatable {
     ) -> Way {
         let declared = Dictionary(first: source.columns.map { ($0.name, $0.type.uppercased()) })
         var kept = KeptTable(
-            name: source.name, newName: destination.name, columns: source.columns.map(\.name), reason: "a new property")
+            name: source.name, newName: destination.name, columns: source.columns.map(\.name))
         var carriers: [String: String] = [:]
         var taken: Set<String> = []
         for keepsName in [true, false] {
@@ -103,9 +93,9 @@ struct TableMove: Sendable, Equatable {
         return .alter(kept, carriers: carriers)
     }
 
-    /// Fills a new table, unless it has no rows; `names` has the current names of the store's tables.
+    /// Fills a table that is made anew, unless it has no rows; `names` has the current names of the store's tables.
     func fill(_ names: [String: String]) -> ProgramStatement? {
-        guard kept == nil, let source, !rows.isEmpty else { return nil }
+        guard case .rebuild(let reason) = way, let source, !rows.isEmpty else { return nil }
         var values = Parameters()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         let isMoved = rows.contains { $0.numbers.old != $0.numbers.new }
@@ -115,8 +105,6 @@ struct TableMove: Sendable, Equatable {
             columns.append(slot.column.name)
             selected.append(sql)
         }
-        let reason: String
-        if case .rebuild(let why) = way { reason = why } else { reason = "its entities leave their hierarchy" }
         return ProgramStatement(
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "

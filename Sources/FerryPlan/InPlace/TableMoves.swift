@@ -44,33 +44,17 @@ package struct TableMoves: Sendable, Equatable {
         for move in tables where !touched.contains(move.destination.name) {
             names.formUnion([move.destination.name, move.source?.name].compactMap { $0 })
         }
-        for move in joinTables where !touched.contains(move.destination.name) {
-            guard case .alter(let kept) = move.way else { continue }
+        for kept in joinTables.compactMap(\.kept) where !touched.contains(kept.newName) {
             names.formUnion([kept.name, kept.newName])
         }
         // A new table can take the name of a renamed one.
         return names.subtracting(touched)
     }
 
-    /// Tables of the new version to the store's tables that they continue.
-    package var continued: [String: String] {
-        Dictionary(
-            uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
-    }
-
-    /// The store's tables whose rows are written or taken from; nil if the statements also take links from elsewhere.
-    package var writtenTables: Set<String>? {
-        var names = touchedBeside.union(
-            tables.filter { touched.contains($0.destination.name) }.compactMap(\.source?.name))
-        for move in joinTables where touched.contains(move.destination.name) {
-            switch move.way {
-            case .alter(let kept): names.insert(kept.name)
-            case .rebuild(let table, _): names.insert(table.name)
-            case .keys: return nil
-            case .create: break
-            }
-        }
-        return names
+    /// The store's tables whose rows are written or taken from.
+    package var writtenTables: Set<String> {
+        touchedBeside.union(tables.filter { touched.contains($0.destination.name) }.compactMap(\.source?.name))
+            .union(joinTables.filter { touched.contains($0.destination.name) }.compactMap(\.origin))
     }
 
     /// Altered tables of the store to their new names.
@@ -86,8 +70,6 @@ struct KeptTable: Sendable, Equatable {
     let name: String
     let newName: String
     let columns: [String]
-    /// The reason for the additions.
-    let reason: String
     var renames: [Renaming] = []
     var additions: [Column] = []
 }
@@ -116,6 +98,7 @@ package struct InPlaceSchema: Sendable {
     /// The app's indexes on the model's tables; SQLite drops those of a table that is made anew.
     package var appIndexes: [IndexDefinition] = []
     package var history: HistoryTables?
+    package var hasStatistics = false
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
     /// Derived attributes of the store; a missing one is computed anew.
@@ -136,46 +119,5 @@ package struct InPlaceSchema: Sendable {
         triggers = layout.allTriggers.map(\.name)
         rTrees = layout.rTrees.map(\.name)
         for table in layout.joinTables { joinKeys[table.name.uppercased()] = table.keyColumns }
-    }
-}
-
-/// The values that a step computes for the objects of one entity, as SQL over the old tables.
-package struct ComputedValues: Sendable {
-    /// The source entity.
-    package let entity: String
-    /// Destination attributes with their SQL.
-    package let columns: [(property: String, sql: String)]
-    /// FROM and WHERE, with `:low` and `:high`.
-    package let rows: String
-    package let parameters: Parameters
-
-    package init(entity: String, columns: [(property: String, sql: String)], rows: String, parameters: Parameters) {
-        (self.entity, self.columns, self.rows, self.parameters) = (entity, columns, rows, parameters)
-    }
-}
-
-extension ComputedValues {
-    fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
-        let computed = move.slots.filter { slot in
-            if case .computed? = slot.values[rows.position] { true } else { false }
-        }
-        guard let source = move.source, !computed.isEmpty else { return nil }
-        var parameters = Parameters()
-        let columns = computed.map {
-            (property: $0.property.property, sql: $0.values[rows.position]?.sql(&parameters) ?? "NULL")
-        }
-        self.init(
-            entity: rows.source, columns: columns.inOrder { $0.property < $1.property },
-            rows: "main.\(source.name) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(rows.numbers.old)",
-            parameters: parameters)
-    }
-}
-
-extension TableMoves {
-    /// The computed values, in the order of the entity mappings.
-    package var computations: [ComputedValues] {
-        tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
-            .inOrder { $0.rows.position < $1.rows.position }
-            .compactMap { ComputedValues($0.rows, in: $0.move) }
     }
 }

@@ -1,69 +1,6 @@
 package import FerryBase
-package import FerryMapping
 internal import FerryModel
 package import FerryStore
-
-/// Rows that no rule repairs, with the statements that delete them and the links to them before a migration in place.
-package struct UnhealedRows: Sendable, Equatable {
-    package let kind: DamageKind
-    /// The source entity, or the root entity of the table for rows of unknown entities.
-    package let entity: String
-    package let count: String
-    /// In execution order, for a store whose triggers do not run: they call functions that only Apple registers.
-    package let statements: [String]
-
-    /// Returns the rows of unknown entities, then the rows without a mandatory value.
-    package static func all(of step: ResolvedStep, in source: StoreLayout) -> [UnhealedRows] {
-        var found = source.tablesInOrder.map { table in
-            UnhealedRows(.unknownEntity, table.root, source.isOfUnknownEntity(in: table), in: table, of: source)
-        }
-        for mapping in step.entityMappings {
-            let columns = step.values(neededBy: mapping)
-                .compactMap { source.column(of: $0.source, in: mapping.source)?.name }
-            guard !columns.isEmpty, let table = source.table(of: mapping.source),
-                let number = source.number(of: mapping.source)
-            else { continue }
-            let condition = "Z_ENT = \(number) AND (\(EmptyValues.condition(columns)))"
-            found.append(UnhealedRows(.missingValue, mapping.source, condition, in: table, of: source))
-        }
-        return found
-    }
-
-    private init(
-        _ kind: DamageKind, _ entity: String, _ condition: String, in table: EntityTable, of source: StoreLayout
-    ) {
-        (self.kind, self.entity) = (kind, entity)
-        let rows = "SELECT Z_PK FROM \(table.name) WHERE \(condition)"
-        count = "SELECT count(*) FROM (\(rows))"
-        // Z_MAX covers deleted rows, so that no key is given twice.
-        statements =
-            [source.raisedHighestKey(ofRoot: table.root)].compactMap(\.self)
-            + Self.cuts(ofLinksTo: rows, in: table, of: source)
-            + ["DELETE FROM \(table.name) WHERE \(condition)"]
-    }
-
-    private static func cuts(ofLinksTo rows: String, in table: EntityTable, of source: StoreLayout) -> [String] {
-        func cut(_ key: String, _ others: [String?], in holder: String) -> [String] {
-            ["UPDATE \(holder) SET \(([key] + others).emptied) WHERE \(key) IN (\(rows))"]
-        }
-        return source.relationshipStorage.inOrder { $0.key < $1.key }.flatMap { key, storage -> [String] in
-            let target = source.model.relationship(key.property, of: key.entity)
-                .flatMap { source.table(of: $0.destinationEntity)?.name }
-            switch storage {
-            case .foreignKey(let holder, let column, let entityColumn, let orderColumn) where target == table.name:
-                return cut(column, [entityColumn, orderColumn], in: holder)
-            case .inverseless(let holder, let column) where source.table(of: key.entity)?.name == table.name:
-                return cut(column, [], in: holder)
-            case .join(let join, _, let other, _, _) where target == table.name:
-                // The layout stores only one side of a relationship that is its own inverse.
-                let turned = source.joinTables.first { $0.name == join && $0.isReflexive }
-                return ([other] + (turned.map { [$0.firstColumn, $0.secondColumn] } ?? []))
-                    .map { "DELETE FROM \(join) WHERE \($0) IN (\(rows))" }
-            default: return []
-            }
-        }
-    }
-}
 
 extension TableMoves {
     /// Returns the refusal to keep rows of unknown entities, or nil.

@@ -53,13 +53,4 @@ package struct ProgramStatement: Sendable, Hashable {
         self.init(
             BoundSQL(text, values), form, reason: reason, alteration: alteration, tables: tables)
     }
-
-    /// Numbers the rows of a relationship that becomes ordered, in the order of the keys.
-    static func numbering(
-        _ column: String, of table: String, key: String, group: String, by order: String
-    ) -> ProgramStatement {
-        ProgramStatement(
-            OrderPosition.numbering(column, of: table, key: key, group: group, by: order), .once,
-            reason: "the relationship is ordered", tables: .update(table, columns: [column], lookups: 1))
-    }
 }

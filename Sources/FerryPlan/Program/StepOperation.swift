@@ -22,8 +22,6 @@ package struct StepOperation: Sendable, Equatable {
         /// Work on a relationship that needs all of its links.
         case settle(Int)
         case highestKeys
-        /// The app's own objects and persistent history, which only the store describes.
-        case appObjects
     }
 
     package let work: Work
@@ -90,7 +88,6 @@ package struct StepOperation: Sendable, Equatable {
                     tables: .fill(tree.name, from: tree.table, rowsOf: nil)))
         }
         operations.append(StepOperation(.highestKeys, "highestKeys", .indexes))
-        operations.append(StepOperation(.appObjects, "carry", .indexes))
         for value in destination.derivedValues {
             let title = value.attribute.title
             add(

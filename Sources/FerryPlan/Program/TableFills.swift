@@ -37,7 +37,7 @@ package struct TableFills: Sendable, Equatable {
         joinTables = destination.joinTables.map { table in
             JoinTableFill(table, assignments, resolved, source, found)
         }
-        keys = KeyRule.all(step, assignments, joinTables)
+        keys = KeyRule.all(step, assignments)
         keepers = Dictionary(
             grouping: resolved.entityMappings.filter(\.mayKeepPrimaryKeys),
             by: { destination.model.root(of: $0.destination) }
@@ -63,41 +63,29 @@ package struct TableFills: Sendable, Equatable {
     package func keepers(inTableOf root: String) -> [Int] { keepers[root] ?? [] }
 
     /// Whether any mapping stores associations of source objects with new objects.
-    package var storesAssociations: Bool { keys.contains { $0.association != .none } }
+    package var storesAssociations: Bool { keys.contains(where: \.storesAssociations) }
 }
 
 /// The source of the keys of one entity mapping's objects, and the storage of its associations.
 package struct KeyRule: Sendable, Equatable {
-    package enum Association: String, Sendable {
-        /// The new key follows from the source key, or nothing looks it up.
-        case none
-        case stored
-        /// Stored, and only read as a whole.
-        case readAtOnce
-    }
-
-    package let isKept: Bool
     /// Positions of the mappings that give new keys in the same table before this one, in their order.
     package let earlierMakers: [Int]
     /// Names of the mappings whose new keys this mapping counts while it writes its rows.
     package let counted: [String]
-    package let association: Association
+    /// Whether other work looks up the new keys, which do not follow from the source keys.
+    package let storesAssociations: Bool
 
     /// By the position of the entity mapping.
-    static func all(
-        _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
-    ) -> [KeyRule] {
+    static func all(_ step: StepPlan, _ assignments: [RelationshipAssignment]) -> [KeyRule] {
         let resolved = step.resolved
         let stored = associated(resolved, assignments)
         let contributions = assignments.flatMap(\.contributions)
         return resolved.entityMappings.map { mapping in
             let counted = contributions.filter { $0.isCounted && $0.mapping.position == mapping.position }
-            let isAtOnce = !resolved.hasPolicies && isReadAtOnce(mapping, assignments, tables)
             return KeyRule(
-                isKept: mapping.keepsPrimaryKey,
                 earlierMakers: step.earlierMakers(than: mapping).map(\.position),
                 counted: Set(counted.flatMap(\.rule.mappings)).sorted(),
-                association: stored.contains(mapping.position) ? isAtOnce ? .readAtOnce : .stored : .none)
+                storesAssociations: stored.contains(mapping.position))
         }
     }
 
@@ -118,20 +106,6 @@ package struct KeyRule: Sendable, Equatable {
             }
         }
         return associated
-    }
-
-    private static func isReadAtOnce(
-        _ other: ResolvedEntityMapping, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
-    ) -> Bool {
-        assignments.allSatisfy { assignment in
-            let isSorted = tables.contains { $0.table.name == assignment.joinTable && $0.order == .sorted }
-            return assignment.contributions.allSatisfy { contribution in
-                guard contribution.rule.mappings.contains(other.name), !contribution.isCounted else {
-                    return contribution.isInline || contribution.mapping.position != other.position
-                }
-                return isSorted && contribution.isOwnAssociation(of: other)
-            }
-        }
     }
 }
 

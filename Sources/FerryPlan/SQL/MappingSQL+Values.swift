@@ -185,3 +185,18 @@ package struct StoredValue {
 
     package var sql: String { "\(object.alias).\(column)" }
 }
+
+/// The values that a step computes for the objects of one entity, as SQL over the old tables.
+package struct ComputedValues: Sendable {
+    /// The source entity.
+    package let entity: String
+    /// Destination attributes with their SQL.
+    package let columns: [(property: String, sql: String)]
+    /// FROM and WHERE, with `:low` and `:high`.
+    package let rows: String
+    package let parameters: Parameters
+
+    package init(entity: String, columns: [(property: String, sql: String)], rows: String, parameters: Parameters) {
+        (self.entity, self.columns, self.rows, self.parameters) = (entity, columns, rows, parameters)
+    }
+}

@@ -32,10 +32,9 @@ package enum ScratchTables {
     /// Lookups and the tables of policies, which no other statement reads, are made by the engine.
     package static func creation(for program: StepProgram, of step: ResolvedStep) -> [String] {
         var statements: [String] = []
-        for (mapping, key) in zip(step.entityMappings, program.fills.keys) where key.association != .none {
+        for (mapping, key) in zip(step.entityMappings, program.fills.keys) where key.storesAssociations {
             statements.append(
-                "CREATE TABLE \(association(of: mapping)) "
-                    + associationColumns(of: mapping, isReadAtOnce: key.association == .readAtOnce))
+                "CREATE TABLE \(association(of: mapping)) " + associationColumns(of: mapping))
             guard step.hasPolicies else { continue }
             statements.append(
                 "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
@@ -53,7 +52,7 @@ package enum ScratchTables {
         return statements
     }
 
-    private static func associationColumns(of mapping: ResolvedEntityMapping, isReadAtOnce: Bool) -> String {
+    private static func associationColumns(of mapping: ResolvedEntityMapping) -> String {
         let columns = "element INTEGER, object INTEGER, destination INTEGER"
         if mapping.policy != nil {
             // A policy may associate objects of any entity, and several with one source object.
@@ -61,8 +60,6 @@ package enum ScratchTables {
         }
         // Without an iteration a source object has one row, with the source key as rowid.
         if mapping.iteration == nil { return "(source INTEGER PRIMARY KEY, \(columns))" }
-        // No statement searches for the rows of one source object.
-        if isReadAtOnce { return "(source INTEGER, \(columns))" }
         return "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"
     }
 }

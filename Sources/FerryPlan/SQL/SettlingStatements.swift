@@ -18,10 +18,7 @@ package struct SettlingStatements {
     package func statements() throws(FerryError) -> [BoundSQL] {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            let mirroring = step.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
-            var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
-                BoundSQL($0)
-            }
+            var result = (assignment.isWrittenByBoth ? [] : mirroring(table, column, entityColumn)).map { BoundSQL($0) }
             if !result.isEmpty {
                 let others = try others(table, column, entityColumn)
                 result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
@@ -35,6 +32,26 @@ package struct SettlingStatements {
         case .join, .inverseForeignKey: return missingPositions()
         case .inverseless: return []
         }
+    }
+
+    /// Settles a one-to-one, in which both sides hold a key; nothing if the other side has no key of its own.
+    ///
+    /// The filled side decides: of several objects with a key to one, the first stays related, and the keys of the
+    /// others are cleared.
+    private func mirroring(_ table: String, _ column: String, _ entityColumn: String?) -> [String] {
+        guard let inverse = assignment.relationship.inverseName,
+            case .foreignKey(let other, let otherColumn, let otherEntity, _)? = step.destination.storage(
+                of: inverse, in: assignment.relationship.destinationEntity),
+            other != table || otherColumn != column
+        else { return [] }
+        let number = otherEntity.map { ", \($0) = p.number" } ?? ""
+        return [
+            "UPDATE main.\(other) SET \(otherColumn) = p.k\(number) FROM (SELECT \(column) AS target, min(Z_PK) AS k, "
+                + "Z_ENT AS number FROM main.\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p "
+                + "WHERE \(other).Z_PK = p.target",
+            "UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND Z_PK IS NOT "
+                + "(SELECT o.\(otherColumn) FROM main.\(other) AS o WHERE o.Z_PK = \(table).\(column))",
+        ]
     }
 
     /// The rules of the other side, for other entity mappings.
@@ -145,22 +162,36 @@ package struct SettlingStatements {
     }
 }
 
+/// Positions in ordered relationships, as Core Data numbers them: 2048, then 1024 more for each.
 package enum OrderKeys {
-    /// SQL of the stored position for a place among the objects, from 1.
-    package static func sql(place: String, parameters: inout Parameters) -> String {
-        OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
+    private static let step: Int64 = 1024
+
+    /// The position after the last one; nil on overflow.
+    package static func next(after last: Int64?) -> Int64? {
+        let (position, isTooHigh) = (last ?? step).addingReportingOverflow(step)
+        return isTooHigh ? nil : position
     }
 
-    /// Numbers the rows of each group, or only of groups in which a row has no position; see ``OrderPosition``.
+    /// SQL of the stored position for a place among the objects, from 1.
+    package static func sql(place: String, parameters: inout Parameters) -> String {
+        let step = parameters.add(.integer(step))
+        return "\(step) + \(step) * \(place)"
+    }
+
+    /// Numbers the rows of each group, or only of groups in which a row has no position.
+    ///
+    /// `key` is the column that identifies a row.
     package static func number(
         _ column: String, of table: String, key: String, group: String, then last: String, isForGaps: Bool = false
     ) -> BoundSQL {
         var parameters = Parameters()
-        let step = parameters.add(.integer(OrderPosition.step))
+        let position = sql(place: "p.place", parameters: &parameters)
+        let order = isForGaps ? "\(column), \(last)" : last
+        let gap = isForGaps ? ", max(\(column) IS NULL) OVER (PARTITION BY \(group)) AS hasGap" : ""
         return BoundSQL(
-            OrderPosition.numbering(
-                column, of: table, in: "main.", key: key, group: group, by: isForGaps ? "\(column), \(last)" : last,
-                isForGaps: isForGaps, step: step),
+            "UPDATE main.\(table) SET \(column) = \(position) FROM (SELECT \(key) AS k, "
+                + "row_number() OVER (PARTITION BY \(group) ORDER BY \(order)) AS place\(gap) FROM main.\(table) "
+                + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k\(isForGaps ? " AND p.hasGap" : "")",
             parameters)
     }
 
@@ -191,13 +222,13 @@ package enum OrderKeys {
     package static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {
-        let step = parameters.add(.integer(OrderPosition.step))
+        let step = parameters.add(.integer(step))
         let first = parameters.add(beforeAll)
         let all = "OVER (PARTITION BY \(group))"
         let place = "row_number() OVER (PARTITION BY \(group) ORDER BY \(noted) IS NULL, \(noted), \(order))"
         let end = "row_number() OVER (PARTITION BY \(group) ORDER BY \(noted) IS NOT NULL, \(order))"
         return """
-            CASE WHEN max(\(shared) OR \(noted) IS \(first)) \(all) THEN \(OrderPosition.sql(place: place, step: step))
+            CASE WHEN max(\(shared) OR \(noted) IS \(first)) \(all) THEN \(sql(place: place, parameters: &parameters))
             ELSE ifnull(\(noted), ifnull(max(\(noted)) \(all), \(step)) + \(step) * \(end)) END
             """
     }

@@ -3,30 +3,20 @@ package import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// The join tables of the source whose form allows a faster copy of their links.
-package struct JoinForms: Sendable {
-    /// The new store's tables whose rows SQLite may copy as whole records.
-    package var copiedWhole: Set<String> = []
-    /// Those of them whose index the source has too: filled together with its table, it needs no sorting.
-    package var copiedWithIndex: Set<String> = []
-
-    package init() {}
-}
-
 extension StepSQL {
     /// The statements of an operation, in their order; none for what only a store or a policy can tell.
     ///
     /// - Parameters:
     ///   - operation: An operation of ``program``.
     ///   - policies: The effects of the policies, which have run.
-    /// - Returns: The statements; the app's objects are those of ``AppObjectStatements``.
+    /// - Returns: The statements.
     /// - Throws: ``FerryError`` for an expression or a rule that cannot be a statement.
     package func statements(
         of operation: StepOperation, policies: PolicyEvidence = PolicyEvidence()
     ) throws(FerryError) -> [ProgramStatement] {
         let relationships = program.fills.relationships
         switch operation.work {
-        case .statements(let statements): return statements.filter { !isCopied($0) }
+        case .statements(let statements): return statements
         case .rows(let positions):
             var statements: [ProgramStatement] = []
             for position in positions { statements += try rows(of: position) }
@@ -42,13 +32,13 @@ extension StepSQL {
             let contribution = relationships[place].contributions[index]
             guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { return [] }
             return [ProgramStatement(sql, .chunks(over: "source.\(try sourceTable(of: contribution.mapping))"))]
-        case .joinTable(let table, let origin?): return copyLinks(table, from: origin)
+        case .joinTable(let table, let origin?): return [copyLinks(table, from: origin)]
         case .joinTable(let table, nil): return [ProgramStatement(gatheredLinks(of: table), .once)]
         case .settle(let place):
             return try SettlingStatements(self, relationships[place], policies: policies).statements()
                 .map { ProgramStatement($0, .once) }
         case .highestKeys: return try highestKeys()
-        case .policies, .appObjects, .version: return []
+        case .policies, .version: return []
         }
     }
 
@@ -59,33 +49,18 @@ extension StepSQL {
         case .rows(let positions): positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
         case .joinTable(let table, _): table.name
         case .links(let place, _), .settle(let place): program.fills.relationships[place].declared.title
-        case .policies, .highestKeys, .appObjects, .version: nil
+        case .policies, .highestKeys, .version: nil
         }
     }
 
-    /// Copies a join table of the source that holds the same links, column by column.
-    private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> [ProgramStatement] {
-        guard joinForms.copiedWhole.contains(table.name) else {
-            // The statement reads rows in the order of the new primary key.
-            let sorted = """
-                INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
-                SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
-                ORDER BY \(origin.firstColumn), \(origin.secondColumn)
-                """
-            return [ProgramStatement(sorted, .once)]
-        }
-        // SQLite copies whole records only in this form: all columns, no ORDER BY, into an empty table.
-        let whole = "INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)"
-        let isWithIndex = joinForms.copiedWithIndex.contains(table.name)
-        return (isWithIndex ? [ProgramStatement(table.index.sql, .schema)] : []) + [ProgramStatement(whole, .once)]
-    }
-
-    /// Whether a statement makes an index that is made with the join table that is copied into it.
-    private func isCopied(_ statement: ProgramStatement) -> Bool {
-        !joinForms.copiedWithIndex.isEmpty
-            && program.fills.joinTables.contains {
-                joinForms.copiedWithIndex.contains($0.table.name) && $0.table.index.sql == statement.sql.text
-            }
+    /// Copies a join table of the source that holds the same links, in the order of the new primary key.
+    private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> ProgramStatement {
+        ProgramStatement(
+            """
+            INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
+            SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
+            ORDER BY \(origin.firstColumn), \(origin.secondColumn)
+            """, .once)
     }
 
     // MARK: Rows
@@ -95,7 +70,7 @@ extension StepSQL {
         let plans = plan.partitions.flatMap(\.entityMappings)
         guard let plan = plans.first(where: { $0.mapping.position == position }) else { return [] }
         let (mapping, sql) = (plan.mapping, MappingSQL(plan.mapping, in: self))
-        let isAssociated = program.fills.keys[position].association != .none
+        let isAssociated = program.fills.keys[position].storesAssociations
         let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
         if mapping.policy == nil, plan.executor == .set {
             guard mapping.unique.isEmpty else {

@@ -12,14 +12,13 @@ package struct StepSQL {
     package let program: StepProgram
     /// The indexes of the run; nil if statements must do without.
     package let indexes: (any MemberIndexes)?
-    package let joinForms: JoinForms
 
     package init(
         _ plan: StepPlan, source: StoreLayout, destination: StoreLayout, program: StepProgram,
-        indexes: (any MemberIndexes)?, joinForms: JoinForms = JoinForms()
+        indexes: (any MemberIndexes)?
     ) {
         (self.plan, self.source, self.destination) = (plan, source, destination)
-        (self.program, self.indexes, self.joinForms) = (program, indexes, joinForms)
+        (self.program, self.indexes) = (program, indexes)
     }
 
     package var hasPolicies: Bool { plan.resolved.hasPolicies }

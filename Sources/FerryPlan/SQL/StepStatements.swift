@@ -1,6 +1,6 @@
 package import FerryBase
 internal import FerryMapping
-package import FerryStore
+internal import FerryStore
 
 /// The statements of a step, in the order in which they run: what a plan shows of its programs.
 ///
@@ -32,12 +32,6 @@ package struct StepStatements: Sendable {
         add(texts.map { ProgramStatement($0, .once) }, phase, reason)
     }
 
-    package static func + (one: Self, other: Self) -> Self {
-        var sum = one
-        for group in other.groups { sum.add(group.statements, group.phase, group.reason) }
-        return sum
-    }
-
     /// Adds the statements that write the version and the model of the new store.
     package mutating func addVersion(hasModel: Bool, _ phase: Phase?) {
         add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
@@ -61,24 +55,20 @@ package struct StepStatements: Sendable {
     ///
     /// - Parameters:
     ///   - sql: The statements of the step.
-    ///   - appObjects: The app's objects; nil if they are in the new store already.
     ///   - hasModel: Whether the store has a cached model.
     ///   - indexes: Takes the statements of the indexes in scratch that the operation needs.
     /// - Throws: ``FerryError`` for a rule that cannot be a statement.
     package mutating func addOperations(
-        of sql: StepSQL, _ appObjects: AppObjects?, hasModel: Bool, indexes: () -> [String]
+        of sql: StepSQL, hasModel: Bool, indexes: () -> [String]
     ) throws(FerryError) {
-        let own = appObjects.map { AppObjectStatements($0, in: sql) }
         for operation in sql.program.operations {
-            var statements = try sql.statements(of: operation)
-            if case .appObjects = operation.work, let own { statements = try own.units().flatMap(\.statements) }
+            let statements = try sql.statements(of: operation)
             add(texts: indexes(), operation.phase, "values by which objects are found")
             if case .version = operation.work { addVersion(hasModel: hasModel, operation.phase) }
             for statement in statements {
                 add([statement], operation.phase, statement.reason ?? sql.reason(of: operation))
             }
         }
-        add(own?.triggers.flatMap(\.statements) ?? [], .indexes, "the app's triggers")
     }
 }
 
@@ -94,7 +84,6 @@ extension StepSQL {
         case .settle: "other sides and positions of \(subject)"
         case .policies: "policies"
         case .highestKeys: "highest keys"
-        case .appObjects: "objects of the app, history and CloudKit records"
         case .version: "the store's version"
         }
     }

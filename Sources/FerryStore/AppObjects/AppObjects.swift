@@ -25,6 +25,12 @@ package struct AppObjects: Sendable {
     package private(set) var dropped: [Object] = []
     package private(set) var refusals: [FerryError] = []
 
+    /// Whether the store has nothing that its model does not explain, but leftovers.
+    package var isEmpty: Bool {
+        tables.isEmpty && virtualTables.isEmpty && objects.isEmpty && triggers.isEmpty && history == nil
+            && mirroring == nil && !hasStatistics
+    }
+
     private let source: StoreLayout
     private let catalog: StoreCatalog
     private let changes: TableChanges
@@ -277,21 +283,6 @@ package struct AppTable: Sendable, Hashable {
 
     /// Whether its rows name entities by number, as in CloudKit's mirroring tables.
     package var namesEntities: Bool { columnNames.contains { $0.uppercased() == MirroringTables.numberColumn } }
-
-    /// Returns the SQL that copies the rows to the new store; with `:low` and `:high` if the table has row ids.
-    ///
-    /// `value` makes the SQL of a column's value from the quoted column.
-    package func copy(value: (String) -> String = { $0 }) -> String {
-        let target = SQLName.quoted("main", name)
-        let origin = SQLName.quoted("source", name)
-        let all = columns.joined(separator: ", ")
-        let values = columns.map(value).joined(separator: ", ")
-        guard let rowID else { return "INSERT INTO \(target) (\(all)) SELECT \(values) FROM \(origin)" }
-        return """
-            INSERT INTO \(target) (\(rowID), \(all)) SELECT \(rowID), \(values) FROM \(origin)
-            WHERE \(rowID) > :low AND \(rowID) <= :high
-            """
-    }
 }
 
 extension AppObjects {

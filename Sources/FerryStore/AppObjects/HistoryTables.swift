@@ -89,34 +89,6 @@ package struct HistoryTables: Sendable {
             !changes.columns.contains(Connection.quoted($0))
         }
     }
-
-    /// Returns the SQL that copies the changes between `:low` and `:high` of entities with a translation.
-    package func copy(_ translations: [Translation]) -> String {
-        let names = changes.columns
-        let values = names.map { column -> String in
-            switch column {
-            case "\"ZENTITY\"": return Self.choice("c.ZENTITY", translations.map { ($0.from, "\($0.to)") })
-            case "\"ZCOLUMNS\"":
-                return Self.choice(
-                    "c.ZENTITY", translations.map { ($0.from, $0.keepsColumns ? "c.ZCOLUMNS" : "NULL") })
-            case _ where column.hasPrefix("\"ZTOMBSTONE"):
-                return Self.choice(
-                    "c.ZENTITY", translations.map { ($0.from, $0.keepsTombstones ? "c.\(column)" : "NULL") })
-            default: return "c.\(column)"
-            }
-        }
-        let numbers = translations.map { String($0.from) }.joined(separator: ", ")
-        return """
-            INSERT INTO main.\(changes.quotedName) (\(names.joined(separator: ", ")))
-            SELECT \(values.joined(separator: ", ")) FROM source.\(changes.quotedName) AS c
-            WHERE c.rowid > :low AND c.rowid <= :high AND c.ZENTITY IN (\(numbers))
-            """
-    }
-
-    private static func choice(_ subject: String, _ cases: [(Int64, String)]) -> String {
-        guard !cases.isEmpty else { return "NULL" }
-        return "CASE \(subject) \(cases.map { "WHEN \($0.0) THEN \($0.1)" }.joined(separator: " ")) END"
-    }
 }
 
 /// The tables of CloudKit mirroring, with the records of objects.
@@ -156,13 +128,5 @@ package struct MirroringTables: Sendable {
             if rows > 0 { return (table.name, rows) }
         }
         return nil
-    }
-
-    /// Returns the SQL that copies a table with new entity numbers; with `:low` and `:high` if the table has row ids.
-    package static func copy(_ table: AppTable, numbers: [(from: Int64, to: Int64)]) -> String {
-        guard table.namesEntities, !numbers.isEmpty else { return table.copy() }
-        let cases = numbers.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")
-        let number = "CASE \(numberColumn) \(cases) END"
-        return table.copy { $0.uppercased() == "\"\(numberColumn)\"" ? number : $0 }
     }
 }

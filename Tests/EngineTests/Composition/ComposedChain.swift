@@ -87,7 +87,10 @@ struct ComposedChain {
         for step in steps {
             let folder = folder.file("run-\(UUID().uuidString)")
             try FileLayer().createDirectory(folder)
-            let run = StepRun(step: step, sourcePath: source, isSourcePrivate: true, folder: folder, options: options)
+            let run = StepRun(
+                step: step.filled(), sourcePath: source, isSourcePrivate: true, folder: folder, options: options,
+                keepsTables: true)
+            try FileLayer().copy(source, to: run.destinationPath)
             let report = try run.run()
             var verification = Verification(
                 mode: .full, step: step.resolved, sourcePath: source, isSourcePrivate: true,

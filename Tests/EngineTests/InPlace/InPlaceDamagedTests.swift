@@ -38,14 +38,14 @@ struct InPlaceDamagedTests {
     }
 
     private static let before = model(
-        book: [.text("title")], authors: .one("author", "Author", inverse: "written"),
-        written: .many("written", "Book", inverse: "author"))
-    /// Entity numbers change, a to-one relationship becomes to-many, a mandatory attribute is new.
+        book: [.text("title")], authors: .many("authors", "Author", inverse: "written"),
+        written: .many("written", "Book", inverse: "authors"))
+    /// Entity numbers change, and a mandatory attribute is new.
     private static let after = model(
         book: [
             .text("title"),
             Attribute(name: "copies", type: .integer32, isOptional: false, defaultValue: .integer(2)),
-        ], authors: .many("authors", "Author", inverse: "written", id: "author"),
+        ], authors: .many("authors", "Author", inverse: "written"),
         written: .many("written", "Book", inverse: "authors"), first: .made("Atlas", [.text("title")]))
 
     private func step() throws -> InPlaceStep {
@@ -53,6 +53,7 @@ struct InPlaceDamagedTests {
         func number(_ entity: String) throws -> Int64 { try #require(layout.number(of: entity)) }
         let (author, editor, book) = (try number("Author"), try number("Editor"), try number("Book"))
         let owner = try Self.entityColumn("owner", in: layout)
+        let links = try Self.authors(in: layout)
         return try InPlaceStep(
             Self.before, Self.after, maximumKeys: ["Book": 3, "Person": 3],
             rows: [
@@ -63,11 +64,11 @@ struct InPlaceDamagedTests {
                 """,
                 """
                 INSERT INTO ZBOOK
-                    (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZLATITUDE, ZLONGITUDE, ZAUTHOR, ZOWNER, \(owner))
-                VALUES (1, \(book), 1, 'a', 1, 2, 1, 1, \(author)),
-                    (2, \(book), 1, 'b', 3, 4, 1, 2, \(editor)),
-                    (3, \(book), 1, 'c', NULL, NULL, NULL, NULL, NULL)
+                    (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZLATITUDE, ZLONGITUDE, ZOWNER, \(owner))
+                VALUES (1, \(book), 1, 'a', 1, 2, 1, \(author)), (2, \(book), 1, 'b', 3, 4, 2, \(editor)),
+                    (3, \(book), 1, 'c', NULL, NULL, NULL, NULL)
                 """,
+                "INSERT INTO \(links.table) (\(links.book), \(links.author)) VALUES (1, 1), (2, 1)",
             ])
     }
 
@@ -155,17 +156,11 @@ struct InPlaceDamagedTests {
             error.code == .verificationFailed && error.message.contains(": counts (1)"), "\(error.message)")
     }
 
-    /// Returns a step that makes links to authors ordered; one of the links leads to an editor.
+    /// Returns a step of a store with links to authors, one of which leads to an editor.
     private func linked() throws -> InPlaceStep {
-        func model(ordered: Bool) -> ManagedObjectModel {
-            Self.model(
-                book: [.text("title")], authors: .many("authors", "Author", inverse: "written", ordered: ordered),
-                written: .many("written", "Book", inverse: "authors"))
-        }
-        let layout = try StoreLayout.canonical(for: model(ordered: false))
-        let links = try Self.authors(in: layout)
+        let links = try Self.authors(in: StoreLayout.canonical(for: Self.before))
         return try InPlaceStep(
-            model(ordered: false), model(ordered: true), maximumKeys: ["Book": 2, "Person": 3],
+            Self.before, Self.after, maximumKeys: ["Book": 2, "Person": 3],
             rows: [
                 "PRAGMA trusted_schema = ON",
                 """

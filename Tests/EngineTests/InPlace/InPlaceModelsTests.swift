@@ -38,10 +38,7 @@ struct InPlaceModelsTests {
                     from: named(old, "Model"), to: named(new, "Model 2"), rows: [:], areRowsEstimated: true)
                 // Other tests cover pairs that cannot be inferred.
                 guard plan.refusals.isEmpty, let step = plan.steps.first else { continue }
-                guard step.mode == .inPlace else {
-                    copies.append(name)
-                    continue
-                }
+                if step.mode == .copy { copies.append(name) }
                 do {
                     let store = try StoreBuilder(old.model)
                     try SampleRows(store).insert()
@@ -61,11 +58,11 @@ struct InPlaceModelsTests {
         }
         // A pair whose identifiers say that it leads backwards is refused.
         #expect(done >= (Sweep.isFull ? 285 : 50))
-        let knownCopies = ["models-only/sync-testmodels: 422ManyToMany to 422OneToMany"]
+        // Relationships get another form, or entities leave their hierarchy.
+        #expect(copies.count < done / 10, "\(copies)")
         let knownMandatory = [
             "models-only/openemu: OEDatabase 1.3 to OEDatabase", "practical-core-data: Chapter9 5 to Chapter9",
         ]
-        #expect(Sweep.isFull ? copies == knownCopies : copies.allSatisfy(knownCopies.contains), "\(copies)")
         #expect(
             Sweep.isFull ? mandatory == knownMandatory : mandatory.allSatisfy(knownMandatory.contains), "\(mandatory)")
     }

@@ -138,13 +138,12 @@ struct InPlaceStatementsTests {
         #expect(step.needsCopyBecause?.isEmpty == false)
     }
 
-    /// Returns a step that drops a column and changes a type (tables rebuilt), changes numbers, and makes a to-one
-    /// to-many.
+    /// Returns a step that drops a column and changes a type (tables rebuilt), and changes numbers.
     private func manifold() throws -> InPlaceStep {
         let after = ManagedObjectModel(
             .made("Atlas", [.text("name")]),
-            .made("Book", [.number("pages", .double)], [.many("authors", "Author", inverse: "books", id: "author")]),
-            .made("Author", [.text("name")], [.many("books", "Book", inverse: "authors")]))
+            .made("Book", [.number("pages", .double)], [.one("author", "Author", inverse: "books")]),
+            .made("Author", [.text("name")], [.many("books", "Book", inverse: "author")]))
         return try InPlaceStep(
             Self.before, after,
             rows: [

@@ -54,11 +54,13 @@ struct InPlaceStep {
     static func bothWays(
         _ step: StepPlan, from path: String, in folder: TemporaryFolder
     ) throws -> (inPlace: Connection, copied: Connection) {
-        #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
-        return (try inPlace(step, from: path, in: folder), try copied(step, from: path, in: folder))
+        (try inPlace(step, from: path, in: folder), try copied(step, from: path, in: folder))
     }
 
     private static func inPlace(_ step: StepPlan, from store: String, in folder: TemporaryFolder) throws -> Connection {
+        guard step.mode == .inPlace else {
+            return try copied(step, from: store, in: folder, fillsAll: step.keptPart == nil)
+        }
         let path = folder.file("InPlace-\(UUID().uuidString).sqlite")
         try Fixtures.copyStore(from: store, to: path)
         let connection = try Connection(path: path, mode: .readWrite)
@@ -68,11 +70,16 @@ struct InPlaceStep {
         return connection
     }
 
-    private static func copied(_ step: StepPlan, from store: String, in folder: TemporaryFolder) throws -> Connection {
+    /// Runs a step in a file that begins as the store.
+    private static func copied(
+        _ step: StepPlan, from store: String, in folder: TemporaryFolder, fillsAll: Bool = true
+    ) throws -> Connection {
         let folder = folder.file("run-\(UUID().uuidString)")
         try FileLayer().createDirectory(folder)
         let run = StepRun(
-            step: step, sourcePath: store, isSourcePrivate: true, folder: folder, options: options)
+            step: fillsAll ? step.filled() : step, sourcePath: store, isSourcePrivate: true, folder: folder,
+            options: options, keepsTables: true)
+        try FileLayer().copy(store, to: run.destinationPath)
         _ = try run.run()
         try run.finish()
         return try Connection(path: run.destinationPath, mode: .readWrite)
@@ -81,11 +88,19 @@ struct InPlaceStep {
     /// Runs the step in place and copied, and compares every table, column, row and index.
     @discardableResult
     func compare(allowing dead: Set<String> = []) throws -> Connection {
-        #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
         let (inPlace, copied) = (try inPlace(), try copied())
         #expect(try StoreRows.text(inPlace, leavingOut: dead) == StoreRows.text(copied))
         #expect(try inPlace.value("PRAGMA integrity_check") == .text("ok"))
         return inPlace
+    }
+}
+
+extension StepPlan {
+    /// The step with all tables filled, of a store with anything else.
+    func filled() -> StepPlan {
+        var step = self
+        (step.mode, step.keptPart) = (.copy, KeptPart(ofNoTableOf: resolved))
+        return step
     }
 }
 
