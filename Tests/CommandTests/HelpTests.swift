@@ -24,14 +24,16 @@ struct HelpTests {
         try Golden.expect(captured.output, is: "help-" + words.joined(separator: "-"))
     }
 
-    @Test("No line of any command's help is longer than the terminal", arguments: [40, 60, 80, 120])
+    @Test("No line of any command's help is longer than the terminal, but for one word", arguments: [40, 60, 80, 120])
     func fitsTerminal(_ width: Int) {
         for name in FerryCommand.commandNames {
             let words = name.split(separator: " ").map(String.init) + ["--help"]
             let captured = Captured.run(words, width: width)
             #expect(captured.exitCode == .success)
             for line in captured.output.split(separator: "\n") {
-                #expect(line.count <= width, "\(name) at \(width): \(line)")
+                // A path stays whole, to be copied.
+                #expect(
+                    line.count <= width || line.split(separator: " ").count == 1, "\(name) at \(width): \(line)")
             }
         }
     }

@@ -140,8 +140,7 @@ enum TextWrap {
 
     private static func margin(of line: String, width: Int) -> Int {
         let indent = line.prefix { $0 == " " }.count
-        var place = indent
-        var spaces = 0
+        var (place, spaces) = (indent, 0)
         for character in line.dropFirst(indent).prefix(width / 3) {
             if spaces >= 2, character != " " { return place }
             spaces = character == " " ? spaces + 1 : 0
