@@ -42,8 +42,8 @@ struct ValueChecks {
 
     /// Asks about an attribute of the destination.
     ///
-    /// An attribute that does not tell objects apart by `unique` is not asked about: only one of several equal objects
-    /// gives its values.
+    /// Of an attribute that does not tell objects apart by `unique` it is asked only which values are left empty: one of
+    /// several equal objects gives its own.
     mutating func ask(
         about rule: ResolvedAttribute, _ attribute: Attribute, emptiness: Bool, validity: Bool = true
     ) throws(FerryError) {
@@ -52,10 +52,9 @@ struct ValueChecks {
             try values.add(.empty, of: .parameter(.constant(.null)))
             return questions.append(Question(property: rule.name, problem: .unset))
         }
-        guard let expression = rule.expression, !expression.fetches,
-            mapping.unique.isEmpty || mapping.unique.contains(rule.name)
-        else { return }
-        let asksForNil = emptiness && !attribute.isOptional
+        guard let expression = rule.expression, !expression.fetches else { return }
+        let isOfEach = mapping.unique.isEmpty || mapping.unique.contains(rule.name)
+        let asksForNil = isOfEach && emptiness && !attribute.isOptional
         if !asksForNil, expression.isStoredUnchanged(in: attribute, from: mapping.source, of: layout.model) { return }
         let computation = try ExpressionTranslation(scope: mapping.expressionScope(in: layout.model))
             .value(expression, for: attribute)
@@ -67,7 +66,7 @@ struct ValueChecks {
         }
         if asksForNil { try add(.empty, .empty, computation) }
         guard validity else { return }
-        if computation.mayFail { try add(.invalid, .invalid, computation) }
+        if isOfEach, computation.mayFail { try add(.invalid, .invalid, computation) }
         if case .operation(.orNil, let operands) = computation, operands[0].mayFail {
             try add(.leftEmpty, .invalid, operands[0])
         }

@@ -117,8 +117,9 @@ struct ValuesCheck: PreflightCheck {
         let type = step.resolved.destination.model.attribute(attribute, of: mapping.destination)?.type.sourceName
         let source = step.sourceAttribute(of: attribute, in: mapping)
         if let source, step.resolved.copies(source, of: mapping, besides: attribute) { return }
+        // Of merged objects, the values of some are lost in any case.
         noteLoss(
-            mapping.source, source, rows: rows,
+            mapping.source, source, rows: mapping.unique.isEmpty ? rows : nil,
             .unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")"))
     }
 

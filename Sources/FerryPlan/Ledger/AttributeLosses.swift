@@ -55,7 +55,10 @@ struct AttributeLosses {
         else { return nil }
         let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
         // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
-        guard !keep.contains(where: { first.isPart || $0.reading.isOfEveryObject }) else { return nil }
+        let isKept = keep.contains { carrier in
+            carrier.reading.isOfEveryObject || (first.isPart && carrier.reading.conditions.isEmpty)
+        }
+        guard !isKept else { return nil }
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)

@@ -328,7 +328,9 @@ struct LinkLosses {
             guard old.relationship(name, of: mapping.source)?.isToMany == false,
                 !links.contains(where: { $0.name == name }), !isCarriedElsewhere(name, by: mapping)
             else { return }
-            links.append((name, ends))
+            // A link may live on beside the merged objects, too.
+            let others = own(name, of: mapping.source).contains { $0.isJoin || $0.reading.mapping.unique.isEmpty }
+            links.append((name, others && ends != .unknown ? .inPart : ends))
         }
         for rule in mapping.relationships where !rule.mappings.isEmpty {
             guard let name = rule.sourceRelationship, let target = new.relationship(rule.name, of: mapping.destination),

@@ -53,8 +53,9 @@ extension RandomPair {
         return nil
     }
 
-    /// SQL of another value than that of a column.
+    /// SQL of another value than that of a column; a position that is one higher can say the same.
     private static func other(_ column: String, _ type: String) -> String {
+        if column.hasPrefix("\"Z_FOK_") { return "CASE WHEN \(column) IS NULL THEN 1 END" }
         let new =
             switch type {
             case "INTEGER": "1"
