@@ -208,7 +208,7 @@ public struct Loss: Sendable, Hashable, Codable {
         text = loss.sentence
         isByFilter = loss.isByFilter
         if case .filtered(let mappings) = loss.cause { filters = mappings }
-        isByMerging = loss.merging != nil && loss.count.isUpperBound ? true : nil
+        isByMerging = loss.merging?.isOwn == true && loss.count.isUpperBound ? true : nil
         isOfOrder = loss.isOfOrder ? true : nil
     }
 

@@ -171,8 +171,8 @@ extension ChainLoss.Merging {
             case .newest(let value): .greatest(value.sourceKeys ?? value.ownProperty)
             }
         return Self(
-            by: mapping.unique, sources: isOwn ? keys(of: mapping, in: step) : nil, nilIsEqual: mapping.nilIsEqual,
-            kept: mapping.keptObject, order: order, ends: ends)
+            by: mapping.unique, sources: isOwn ? keys(of: mapping, in: step) : nil, isOwn: isOwn,
+            nilIsEqual: mapping.nilIsEqual, kept: mapping.keptObject, order: order, ends: ends)
     }
 
     /// The source attributes by whose values the source objects are merged among themselves; nil if rows do not show it.

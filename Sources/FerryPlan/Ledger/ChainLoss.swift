@@ -218,6 +218,8 @@ extension ChainLoss {
         package var by: [String]
         /// The attributes of the source entity that hold these values; nil if only the run knows which objects merge.
         package var sources: [String]?
+        /// Whether the merged objects are those that have the property.
+        package var isOwn: Bool
         /// Whether nil equals nil.
         package var nilIsEqual: Bool
         /// Words for the object whose values stay.

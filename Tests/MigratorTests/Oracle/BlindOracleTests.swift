@@ -116,6 +116,8 @@ struct BlindOracleTests {
             // Links that live on between merged objects, values that another attribute keeps, two new types, links that
             // become objects.
             4_100_404, 4_100_431, 4_100_790, 4_100_852, 4_300_100, 4_300_252,
+            // Values of other objects that merged ones hold.
+            7_001_708,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
