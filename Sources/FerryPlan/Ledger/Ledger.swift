@@ -260,12 +260,11 @@ struct Ledger {
     }
 
     private func thinning(of property: StoredProperty) -> Int? {
-        var (now, full): (Set<StoredProperty>, Set<StoredProperty>) = ([property], [property])
+        var now: Set<StoredProperty> = [property]
         for (index, step) in carriers.enumerated() {
             let ends = now.contains { step.continuations(of: $0).isEmpty }
             now = step.continuations(of: now)
-            full = full.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
-            if ends, full.isEmpty, !now.isEmpty { return index }
+            if ends, !now.isEmpty, wholeCopies(of: property, at: index + 1).isEmpty { return index }
         }
         return nil
     }
