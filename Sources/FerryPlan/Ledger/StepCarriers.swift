@@ -176,15 +176,6 @@ struct StepCarriers {
         return !copies.filter(\.isOwn).cover(name, of: mappings[property.entity] ?? [])
     }
 
-    /// Whether rules copy the values of an attribute of each object that lives on, besides that of one new attribute.
-    func copies(_ property: StoredProperty, besides place: StoredProperty) -> Bool {
-        let others = (all[property] ?? []).filter { carrier in
-            carrier.destination != place && carrier.isOwn && !carrier.isTransformed && carrier.pair == .nothing
-                && carrier.reading.mapping.unique.isEmpty
-        }
-        return others.cover(property.property ?? "", of: mappings[property.entity] ?? [])
-    }
-
     /// Whether a rule leaves out values that its attribute cannot take.
     func mayLeaveEmpty(_ properties: Set<StoredProperty>) -> Bool {
         properties.flatMap { all[$0] ?? [] }.contains { carrier in

@@ -28,6 +28,7 @@ extension ResolvedStep {
     /// Whether the values of an attribute live on where the new attribute of an entity mapping cannot take them.
     package func copies(_ attribute: String, of mapping: ResolvedEntityMapping, besides new: String) -> Bool {
         let place = StoredProperty(entity: mapping.destination, property: new)
-        return StepCarriers(self).copies(.init(entity: mapping.source, property: attribute), besides: place)
+        let copies = StepCarriers(self).wholeCopies(of: .init(entity: mapping.source, property: attribute))
+        return copies.contains { $0 != place }
     }
 }
