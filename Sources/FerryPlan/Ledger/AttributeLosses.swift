@@ -62,9 +62,9 @@ struct AttributeLosses {
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
-        // The objects that keep a copy in one that is found or made of an element are not known, nor which of two types keeps
-        // a value.
-        if found.contains(where: { $0.isOwn && $0.pair == .nothing && $0.isPart }) || Set(narrow.map(type)).count > 1 {
+        // The objects that keep a copy in one that is found, made of an element, or reads it from afar are not known, nor which
+        // of two types keeps a value.
+        if found.contains(where: { $0.pair == .nothing && !keep.contains($0) }) || Set(narrow.map(type)).count > 1 {
             loss.pass = 0
         }
         return loss
@@ -106,7 +106,9 @@ struct AttributeLosses {
         let mapping = first.reading.mapping
         // Values of other objects that an expression reads cannot be compared in the objects' own rows, nor those that
         // another rule carries of some objects.
-        let isOwn = first.isOwn && others.isEmpty && property.entity == mapping.source
+        let isOwn =
+            first.isOwn && others.isEmpty && property.entity == mapping.source
+            && found.allSatisfy { $0.reading.mapping.merges(with: mapping) }
         return loss(property, .merged(Merging.of(mapping, in: step, isOwn: isOwn, ends: .apart)))
     }
 
@@ -142,6 +144,13 @@ extension [Carrier] {
 
 extension ChainLoss.Reading {
     var isOfEveryObject: Bool { mapping.readsEveryObject && conditions.isEmpty }
+}
+
+extension ResolvedEntityMapping {
+    /// Whether both are the same mapping, or the two parts of one with `keep`.
+    func merges(with other: ResolvedEntityMapping) -> Bool {
+        name == other.name || (separatedFrom != nil && separatedFrom == other.separatedFrom)
+    }
 }
 
 extension [ResolvedEntityMapping] {

@@ -199,7 +199,7 @@ struct Ledger {
         }
         for (property, all) in properties {
             // What ends here keeps nothing; beside a copy of all values, one of some keeps nothing more.
-            let copies = isLink(property) ? all : wholeCopies(of: property, at: index)
+            let copies = wholeCopies(of: property, at: index)
             let living = (copies.isEmpty ? all : copies).filter { !carriers[index].continuations(of: $0).isEmpty }
             // Objects whose loss is told by itself: those that alone stand for objects of the store.
             let told = carriers[0].sides(of: property).compactMap { now[$0.objects] }.filter { $0.count == 1 }
@@ -271,10 +271,6 @@ struct Ledger {
 
     private func isToMany(_ property: StoredProperty) -> Bool {
         property.property.flatMap { model.relationship($0, of: property.entity) }?.isToMany == true
-    }
-
-    private func isLink(_ property: StoredProperty) -> Bool {
-        property.property.flatMap { model.relationship($0, of: property.entity) } != nil
     }
 
     /// Whether the links of a relationship are told under the name of its inverse.

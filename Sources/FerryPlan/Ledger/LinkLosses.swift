@@ -37,6 +37,13 @@ struct LinkLosses {
         carriers.all[StoredProperty(entity: entity, property: name)] ?? []
     }
 
+    /// Whether links of a relationship may also live on as objects that are related to both ends.
+    private func mayBeJoined(_ name: String, of entity: String) -> Bool {
+        carriers.sides(of: StoredProperty(entity: entity, property: name)).contains { side in
+            carriers.all[side]?.contains(where: \.isJoin) == true
+        }
+    }
+
     // MARK: Objects that no rule reads
 
     /// Links whose two objects live on while no rule of either side relates those.
@@ -108,8 +115,7 @@ struct LinkLosses {
 
     /// The mappings to whose objects a rule relates.
     private func targets(of carrier: Carrier) -> [ResolvedEntityMapping] {
-        let rule = carrier.reading.mapping.relationships.first { $0.name == carrier.destination.property }
-        return (rule?.mappings ?? []).compactMap { step.entityMapping(named: $0) }
+        (carrier.related?.mappings ?? []).compactMap { step.entityMapping(named: $0) }
     }
 
     /// A link has two names: that which its own rules carry in part is told, of two that with the keys in its own rows, else
@@ -132,7 +138,8 @@ struct LinkLosses {
         var sources: [PropertyKey: Set<String>] = [:]
         // Sides whose links another rule carries over completely.
         var kept: Set<PropertyKey> = []
-        // Sides that are narrowed together with their inverse, or whose objects merge: which links are lost, the run decides.
+        // Sides that are narrowed together with their inverse, or whose objects merge or stand for links: which links are lost,
+        // the run decides.
         var open: Set<PropertyKey> = []
         for (mapping, rule) in rules where mapping.policy == nil {
             guard let name = rule.sourceRelationship, let link = old.relationship(name, of: mapping.source),
@@ -155,7 +162,7 @@ struct LinkLosses {
             }
             if narrowed.isEmpty { kept.formUnion([side] + (otherSide.map { [$0] } ?? [])) }
             let mayMerge = !([mapping] + rule.mappings.compactMap(step.entityMapping)).allSatisfy(\.unique.isEmpty)
-            if narrowed.count > 1 || mayMerge { open.formUnion(narrowed.keys) }
+            if narrowed.count > 1 || mayMerge || mayBeJoined(name, of: mapping.source) { open.formUnion(narrowed.keys) }
             sources.merge(narrowed) { $0.union($1) }
         }
         return sources.filter { !kept.contains($0.key) }.map { side, sources in
@@ -183,7 +190,7 @@ struct LinkLosses {
                 let mapping = carrier.reading.mapping
                 // Conditions say which link is taken.
                 guard carrier.reading.conditions.isEmpty, !carrier.isJoin,
-                    let rule = mapping.relationships.first(where: { $0.name == carrier.destination.property }),
+                    let rule = carrier.related,
                     let target = new.relationship(rule.name, of: mapping.destination),
                     let own = new.key(of: rule.name, in: mapping.destination)
                 else { continue }
@@ -235,6 +242,7 @@ struct LinkLosses {
             if known == nil { losses.append(loss(entity, name, of: [], .overruled(by: overruled.inverse))) }
             let index = known ?? losses.count - 1
             if !losses[index].entities.contains(overruled.source) { losses[index].entities.append(overruled.source) }
+            if mayBeJoined(name, of: overruled.source) { losses[index].pass = 0 }
             losses[index].objects.links = losses[index].objects.links ?? .init()
             losses[index].objects.links?.of.append(.init(owner: .init(mapping), end: .init(target)))
         }
@@ -271,7 +279,8 @@ struct LinkLosses {
             // Which objects `unique` finds, only the run knows.
             let areOwn = winners.allSatisfy { $0.rule.mappings.contains(mapping.name) }
             let isExact =
-                areOwn && mapping.keepsEveryObject && old.relationship(name, of: mapping.source)?.isToMany == false
+                areOwn && mapping.keepsEveryObject && !mayBeJoined(name, of: mapping.source)
+                && old.relationship(name, of: mapping.source)?.isToMany == false
                 && rule.mappings.allSatisfy { step.entityMapping(named: $0)?.keepsEveryObject == true }
             // In a one-to-one, the objects that lose their link also depend on those at the other end.
             let readings =
@@ -329,7 +338,7 @@ struct LinkLosses {
                 !links.contains(where: { $0.name == name }), !isCarriedElsewhere(name, by: mapping)
             else { return }
             // A link may live on beside the merged objects, too.
-            let others = own(name, of: mapping.source).contains { $0.isJoin || $0.reading.mapping.unique.isEmpty }
+            let others = own(name, of: mapping.source).contains { $0.isJoin || !$0.reading.mapping.merges(with: mapping) }
             links.append((name, others && ends != .unknown ? .inPart : ends))
         }
         for rule in mapping.relationships where !rule.mappings.isEmpty {

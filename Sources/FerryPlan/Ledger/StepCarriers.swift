@@ -16,6 +16,11 @@ struct Carrier: Sendable, Hashable {
     /// The rule of an attribute.
     var rule: ResolvedAttribute? { reading.mapping.attributes.first { $0.name == destination.property } }
 
+    /// The rule of a relationship.
+    var related: ResolvedRelationship? {
+        reading.mapping.relationships.first { $0.name == destination.property }
+    }
+
     /// Whether the mapping makes parts of objects, or one object of several.
     var isPart: Bool { reading.mapping.iteration != nil || !reading.mapping.unique.isEmpty }
 
@@ -138,18 +143,23 @@ struct StepCarriers {
         properties.reduce(into: []) { $0.formUnion(continuations(of: $1)) }
     }
 
-    /// The properties that alone have every value of an attribute, or the entities with every object.
+    /// The properties that alone have every value or link of a property, or the entities with every object.
     func wholeCopies(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property else {
             return Set(
                 (mappings[property.entity] ?? []).filter { $0.readsEveryObject }
                     .map { StoredProperty(entity: $0.destination, property: nil) })
         }
+        let link = model.relationship(name, of: property.entity)
+        let ends = link.map { model.concreteFamily(of: $0.destinationEntity).flatMap { mappings[$0]?.carriers ?? [] } }
+        func isWhole(_ found: [Carrier]) -> Bool {
+            let related = Set(found.flatMap { $0.related?.mappings ?? [] })
+            return found.allSatisfy { $0.pair == .nothing && !$0.isJoin && $0.reading.mapping.unique.isEmpty }
+                && found.cover(name, of: mappings[property.entity] ?? [])
+                && (ends ?? []).allSatisfy { related.contains($0.name) }
+        }
         return Set(
-            Dictionary(grouping: (all[property] ?? []).filter(\.isOwn), by: \.destination).filter { _, found in
-                found.allSatisfy { $0.pair == .nothing && $0.reading.mapping.unique.isEmpty }
-                    && found.cover(name, of: mappings[property.entity] ?? [])
-            }.keys)
+            Dictionary(grouping: (all[property] ?? []).filter(\.isOwn), by: \.destination).filter { isWhole($1) }.keys)
     }
 
     /// Whether each object with a property becomes one object with it, in an entity that no other objects enter.

@@ -118,6 +118,9 @@ struct BlindOracleTests {
             4_100_404, 4_100_431, 4_100_790, 4_100_852, 4_300_100, 4_300_252,
             // Values of other objects that merged ones hold.
             7_001_708,
+            // Links that a part of them has in another place, too, links of two merges, values and links that live on in
+            // other objects.
+            6_000_573, 7_001_311, 6_000_790, 6_001_190,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
