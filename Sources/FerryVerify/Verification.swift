@@ -56,10 +56,6 @@ package struct Verification: Sendable {
     var knownValueBytes: Int { knownValueLimit ?? memory.lookups }
     /// The largest number of concurrent parts; nil for the number of processors.
     package var jobs: Int?
-    /// The bytes of a store from which on a thread reads JSON ahead of the comparison, and the texts that it hands over
-    /// at a time.
-    package var leastReadAhead: Int64 = 4 << 20
-    package var readAheadBytes = 256 << 10
     /// The least work between two stops within a table, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
     package var trace: TraceHook?

@@ -78,7 +78,6 @@ struct RelationshipsCheck: Check {
             let isShown =
                 switch forms.form(of: relation) {
                 case .carried(let links): try links.isShown(in: context)
-                case .paired(let links): try links.isShown(in: context)
                 case .ruled: true
                 case .other: false
                 }
@@ -90,9 +89,6 @@ struct RelationshipsCheck: Check {
                     try pairs.checkPositions()
                 }
             } else {
-                for mapping in relation.associatedMappings(in: context) {
-                    try NewRows.associate(mapping, in: context)
-                }
                 rest.append(try RelationPairs(relation, number: number, in: context))
             }
         }

@@ -70,7 +70,7 @@ struct RowsCheck: Check {
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
             let walk = try compare(context, &counts)
             (outcome.counts, outcome.rows) = (counts.byMapping.filter { $0.read > 0 }, walk.done)
-            let unshown = walk.unshown
+            let unshown = walk.keys.unshown
             if !unshown.isEmpty { outcome.unshown = unshown }
         }
     }
@@ -113,7 +113,7 @@ struct RowsCheck: Check {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
-            let associated = try context.relationForms.get().mayBeAssociated
+            let associated = try context.relationForms.get().associated
             let claims = try UniqueClaims(newKeyMappings, associated: associated, number: number, in: context)
             context.claims = claims
             try context.pausing("rows:\(root)") {

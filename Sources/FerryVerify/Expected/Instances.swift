@@ -65,19 +65,9 @@ final class Instances {
     private let iteration: EntityMapping.Iteration?
     private let filter: Predicate?
     private let evaluator: PlainEvaluator
-    private let rows: MappedSourceRows
-    /// The mapping's filter, if the source's row alone decides.
-    private let ownFilter: RowPredicate?
-    private let ahead: ElementsAhead?
 
-    init(
-        _ mapping: ResolvedEntityMapping, of rows: MappedSourceRows, by evaluator: PlainEvaluator,
-        ahead: ElementsAhead? = nil, in context: VerificationContext
-    ) {
-        self.ahead = ahead
-        (iteration, filter) = (mapping.iteration, mapping.filter)
-        (self.rows, self.evaluator) = (rows, evaluator)
-        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
+    init(_ mapping: ResolvedEntityMapping, by evaluator: PlainEvaluator) {
+        (iteration, filter, self.evaluator) = (mapping.iteration, mapping.filter, evaluator)
     }
 
     /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
@@ -87,15 +77,10 @@ final class Instances {
         let scope = PlainScope(source: object)
         guard let iteration else { return try body(scope, 0, try passes(scope)) }
         do {
-            func take(_ element: PlainValue, _ index: Int64) throws {
+            try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
                 var scope = PlainScope(source: object, variable: iteration.variable, element: element)
                 scope.position = iteration.position.map { ($0, index) }
                 try body(scope, index, try passes(scope))
-            }
-            if let ahead {
-                try ahead.eachElement(of: object.key, take)
-            } else {
-                try evaluator.eachElement(of: iteration.elements, in: scope, take)
             }
         } catch is PlainJSON.Invalid where iteration.skipsInvalid {
             try body(scope, 0, false)
@@ -114,7 +99,7 @@ final class Instances {
         let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
         let evaluator = evaluator ?? PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
+        let instances = Instances(mapping, by: evaluator)
         while let object = try rows.next() {
             try before(object)
             rows.open(object)
@@ -131,8 +116,6 @@ final class Instances {
     }
 
     private func passes(_ scope: PlainScope) throws -> Bool {
-        guard let filter else { return true }
-        if let ownFilter, rows.isOwn { return try ownFilter.holds(rows.row.walk) }
-        return try evaluator.holds(filter, in: scope)
+        try filter.map { try evaluator.holds($0, in: scope) } ?? true
     }
 }

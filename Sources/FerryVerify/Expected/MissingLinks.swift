@@ -152,11 +152,11 @@ extension VerificationContext {
         let root = destinationModel.root(of: mapping.destination)
         if try NewRows(root, in: self)?.rows() != nil {
             try NewRows.associate(mapping, in: self)
-        } else if try !relationForms.get().mayBeAssociated.contains(mapping.position) {
+        } else if try !relationForms.get().associated.contains(mapping.position) {
             return nil
         }
         let table = try associations.table(of: mapping.position)
-        _ = try table.indexed()
+        try table.flush()
         return table.name
     }
 }

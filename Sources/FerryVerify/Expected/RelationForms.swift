@@ -10,7 +10,6 @@ struct RelationForms: Sendable {
         case carried(CarriedRelation)
         /// ``KeysOfRows/ruled(_:)``
         case ruled
-        case paired(PairedRelation)
         case other
     }
 
@@ -18,19 +17,14 @@ struct RelationForms: Sendable {
     private let forms: [PropertyKey: Form]
     /// The foreign keys to compare with the rows of a destination table.
     private let keys: [String: [KeysOfRows]]
-    /// The relations with the new objects of a mapping, by its position.
-    private let paired: [Int: [PairedRelation]]
-    /// The mappings whose associations the comparison of relationships needs, and those that it may need after a
-    /// difference in a ``PairedRelation``.
+    /// The mappings whose associations the comparison of relationships needs.
     let associated: Set<Int>
-    let mayBeAssociated: Set<Int>
 
     init(in context: VerificationContext) throws {
         relations = try StoredRelation.all(in: context)
         var forms: [PropertyKey: Form] = [:]
         var keys: [String: [KeysOfRows]] = [:]
-        var paired: [Int: [PairedRelation]] = [:]
-        var (associated, mayBeAssociated) = (Set<Int>(), Set<Int>())
+        var associated: Set<Int> = []
         for relation in relations {
             let form = Form(relation, in: context)
             forms[relation.key] = form
@@ -40,19 +34,11 @@ struct RelationForms: Sendable {
                 for table in Set(links.keys.map(\.destination.table)) {
                     keys[table, default: []].append(.carried(links))
                 }
-                continue
-            case .ruled:
-                keys[relation.links.table, default: []].append(.ruled(relation))
-                continue
-            case .paired(let links):
-                paired[links.made.position, default: []].append(links)
-                if let new = links.keysOfNew { keys[new.table, default: []].append(.paired(links, new)) }
+            case .ruled: keys[relation.links.table, default: []].append(.ruled(relation))
             case .other: associated.formUnion(relation.associatedMappings(in: context).map(\.position))
             }
-            mayBeAssociated.formUnion(relation.associatedMappings(in: context).map(\.position))
         }
-        (self.forms, self.keys, self.paired) = (forms, keys, paired)
-        (self.associated, self.mayBeAssociated) = (associated, mayBeAssociated)
+        (self.forms, self.keys, self.associated) = (forms, keys, associated)
     }
 
     func form(of relation: StoredRelation) -> Form { forms[relation.key] ?? .other }
@@ -62,8 +48,6 @@ struct RelationForms: Sendable {
     }
 
     func keys(ofTable table: String) -> [KeysOfRows] { keys[table] ?? [] }
-
-    func paired(withNewOf mapping: Int) -> [PairedRelation] { paired[mapping] ?? [] }
 }
 
 extension RelationForms.Form {
@@ -76,8 +60,6 @@ extension RelationForms.Form {
             })
         {
             self = .ruled
-        } else if let links = PairedRelation(relation, in: context) {
-            self = .paired(links)
         } else {
             self = .other
         }

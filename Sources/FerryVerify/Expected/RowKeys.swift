@@ -9,23 +9,16 @@ enum KeysOfRows: Sendable {
     case ruled(StoredRelation)
     /// The keys are the source's own.
     case carried(CarriedRelation)
-    /// New objects have the keys of the objects that their own source objects became.
-    case paired(PairedRelation, StoredLinks)
 }
 
 /// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
 final class RowKeys {
     /// Keys that the rules of their own objects fill.
-    ///
-    /// Differences are reported at once, unless the relation is then compared pair by pair.
     private final class Ruled {
         let relation: StoredRelation
         let place: Int
-        let isReported: Bool
 
-        init(_ relation: StoredRelation, _ place: Int, isReported: Bool) {
-            (self.relation, self.place, self.isReported) = (relation, place, isReported)
-        }
+        init(_ relation: StoredRelation, _ place: Int) { (self.relation, self.place) = (relation, place) }
     }
 
     /// The source's own keys; after a difference the relation is compared pair by pair.
@@ -55,24 +48,16 @@ final class RowKeys {
     private let related: RelatedObjects
     private let ruled: [Ruled]
     private let carried: [Carried]
-    /// What a key of an entity mapping's objects must be.
-    private enum Filling {
-        case null
-        /// The object's own key, which needs no evaluator.
-        case itself
-        case first(RelatedObjects.Rule)
-    }
-
     private struct Rule {
         let key: Ruled
-        let filling: Filling
+        /// Nil if the key is the object's own, which needs no evaluator.
+        let first: RelatedObjects.Rule?
         /// As in the key; a value that is only looked at costs no reference counting.
         let place: Int
         let isItself: Bool
 
-        init(_ key: Ruled, _ filling: Filling) {
-            (self.key, self.filling, place) = (key, filling, key.place)
-            isItself = if case .itself = filling { true } else { false }
+        init(_ key: Ruled, _ first: RelatedObjects.Rule?) {
+            (self.key, self.first, place, isItself) = (key, first, key.place, first == nil)
         }
     }
 
@@ -86,18 +71,17 @@ final class RowKeys {
         (self.context, self.table, self.related) = (context, table.name, related)
         var (ruled, carried): ([Ruled], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
-        func add(_ key: Ruled, _ relationship: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
-            let rule = related.rule(relationship)
-            rules[mapping.position].append(
-                Rule(key, rule.yieldsItself(of: mapping.source) ? .itself : .first(rule)))
-        }
         for keys in try context.relationForms.get().keys(ofTable: table.name) {
             switch keys {
             case .ruled(let relation):
                 guard let place = Self.place(of: relation.links.b, in: table) else { continue }
-                let key = Ruled(relation, place, isReported: true)
+                let key = Ruled(relation, place)
                 ruled.append(key)
-                for rule in relation.rules { add(key, rule.relationship, of: rule.mapping) }
+                for stored in relation.rules {
+                    let rule = related.rule(stored.relationship)
+                    rules[stored.mapping.position].append(
+                        Rule(key, rule.yieldsItself(of: stored.mapping.source) ? nil : rule))
+                }
             case .carried(let links):
                 for keys in links.keys where keys.destination.table == table.name {
                     guard let place = Self.place(of: keys.destination.b, in: table) else { continue }
@@ -108,18 +92,10 @@ final class RowKeys {
                             find: try context.connection.prepare(
                                 CarriedRelation.find(keys.target, "?", in: context))))
                 }
-            case .paired(let links, let keys):
-                guard let place = Self.place(of: keys.b, in: table) else { continue }
-                let key = Ruled(links.relation, place, isReported: false)
-                ruled.append(key)
-                add(key, links.ruleOfNew, of: links.made)
-                for mapping in links.others { rules[mapping.position].append(Rule(key, .null)) }
             }
         }
         (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
-        needScope = rules.map { rules in
-            rules.contains { if case .first = $0.filling { true } else { false } }
-        }
+        needScope = rules.map { $0.contains { $0.first != nil } }
     }
 
     private static func place(of column: String, in table: EntityTable) -> Int? {
@@ -165,12 +141,11 @@ final class RowKeys {
             let keys = rule.key
             let expected: Int64?
             do {
-                switch rule.filling {
-                case .null: expected = nil
-                case .itself: expected = source.integer(MappedSourceRows.keyColumn)
-                case .first(let rule):
+                if let first = rule.first {
                     guard let scope else { preconditionFailure("rules need the object") }
-                    expected = try related.firstCandidate(rule, in: scope)
+                    expected = try related.firstCandidate(first, in: scope)
+                } else {
+                    expected = source.integer(MappedSourceRows.keyColumn)
                 }
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
                 // The row comparison reports the failure.
@@ -178,9 +153,7 @@ final class RowKeys {
             }
             let found = actual.flatMap { $0.isNull(keys.place) ? nil : $0.integer(keys.place) }
             guard found != expected || actual.map({ isOtherThanKey($0, keys.place) }) ?? false else { continue }
-            if try keys.isReported && context.keptDamage.holds(keys.relation.key, holder: key, value: found) {
-                continue
-            }
+            if try context.keptDamage.holds(keys.relation.key, holder: key, value: found) { continue }
             differ(keys, row: key)
         }
     }
@@ -192,10 +165,6 @@ final class RowKeys {
     }
 
     private func differ(_ keys: Ruled, row: Int64) {
-        guard keys.isReported else {
-            unshown.insert(keys.relation.key.title)
-            return
-        }
         context.report(
             RelationshipsCheck.self, entity: keys.relation.key.entity,
             example: "\(table) Z_PK \(row) \(keys.relation.links.b)")

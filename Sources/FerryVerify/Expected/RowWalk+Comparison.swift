@@ -69,9 +69,8 @@ extension RowWalk {
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: TableRows, version: Int?
     ) throws -> Bool {
-        guard actual.isWhole, row.isWhole || version == nil && !expected.takesFromRow else { return false }
+        guard actual.isWhole, row.isWhole || version == nil && expected.copies.isEmpty else { return false }
         let (found, source) = (actual.walk, row.walk)
-        if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source), found.areNull(expected.nulls)
@@ -80,7 +79,6 @@ extension RowWalk {
         where !StoredValue.isEqual(found, place + ExpectedRow.firstColumn, to: value) {
             return false
         }
-        guard try expected.holdsOwnComputed(found, for: source) else { return false }
         guard let scope else { return true }
         return try expected.computed.allSatisfy { try isAsComputed($0, expected, scope, row) }
     }
@@ -184,12 +182,10 @@ extension RowWalk {
         let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: true, range: range, objects: objects, in: context)
         position = nil
-        let ahead = try ElementsAhead(mapping, range, in: context)
-        defer { ahead?.close() }
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
-        let instances = Instances(mapping, of: rows, by: evaluator, ahead: ahead, in: context)
+        let instances = Instances(mapping, by: evaluator)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
@@ -250,7 +246,6 @@ extension RowWalk {
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
-        try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
             try context.associations.table(of: expected.position).add(scope.source.key, element, key)
         }

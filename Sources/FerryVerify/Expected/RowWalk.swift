@@ -36,9 +36,6 @@ final class RowWalk {
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
     let keys: RowKeys
-    /// The links of the new objects of a part.
-    private var links: [PairedLinks] = []
-    private var unstored: Set<String> = []
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
@@ -84,17 +81,11 @@ final class RowWalk {
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         if let made {
             range = KeyRange(above: made.firstKey - 1, through: made.through)
-            for paired in try context.relationForms.get().paired(withNewOf: made.mapping)
-            where paired.keysOfNew == nil {
-                links.append(
-                    try PairedLinks(
-                        paired.relation, paired.links, of: paired.kept, from: made.sources, in: context))
-            }
         } else if case .new = part, position == nil {
             range.above = try context.highestKeptKey(in: root)
         }
         // Walkers have no lookup file.
-        needsAssociation = try made == nil ? context.relationForms.get().mayBeAssociated : []
+        needsAssociation = try made == nil ? context.relationForms.get().associated : []
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
         actual = try TableRows(
             of: table.name, schema: "destination", columns: columns, range: range, in: context)
@@ -132,7 +123,6 @@ final class RowWalk {
                 try compareNew(mapping, of: made.sources, next: &next, &counts)
             }
             try reportAdditionalRows(before: nil)
-            unstored = Set(try links.filter { try !$0.areStored() }.map(\.relation.key.title))
             return
         }
         // No key follows the last one.
@@ -202,8 +192,7 @@ final class RowWalk {
                 let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
                 row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
-                    mapping.policy == nil && (mapping.filter == nil || row.ownFilter != nil) && row.computed.isEmpty
-                    && !row.isLookedUp
+                    mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
                     && !keys.needScope(for: mapping.position)
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
@@ -248,11 +237,8 @@ final class RowWalk {
         _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
         counts.byMapping[expected.position].read += 1
-        if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
+        if expected.isPlain {
             return try reportingFailures(expected, rows.object) {
-                if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
-                    return counts.byMapping[expected.position].dropped += 1
-                }
                 counts.byMapping[expected.position].written += 1
                 try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
             }
@@ -262,7 +248,7 @@ final class RowWalk {
         try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
             if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
-            if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
+            if let filter = expected.filter, try !evaluator.holds(filter, in: scope) {
                 counts.byMapping[expected.position].dropped += 1
                 return
             }
@@ -274,21 +260,6 @@ final class RowWalk {
             }
             try compare(expected, key: object.key, scope, rows.row, version: MappedSourceRows.versionColumn)
         }
-    }
-
-    private func holds(
-        _ filter: Predicate, _ expected: ExpectedRow, _ rows: MappedSourceRows, in scope: PlainScope
-    ) throws -> Bool {
-        if let own = expected.ownFilter, rows.isOwn { return try own.holds(rows.row.walk) }
-        return try evaluator.holds(filter, in: scope)
-    }
-
-    /// Names of relations that must be compared pair by pair.
-    var unshown: Set<String> { keys.unshown.union(unstored) }
-
-    /// Compares the links of a new object.
-    func compareLinks(of source: Int64, to key: Int64) throws {
-        for links in links { try links.add(source, key) }
     }
 
     // MARK: Stopping

@@ -1,0 +1,64 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerrySQLite
+internal import FerryStore
+
+/// The links between objects that keep their keys and new objects of the same source objects, by recorded associations.
+struct AssociatedLinks {
+    private let relation: StoredRelation
+    private let context: VerificationContext
+    /// The mapping of the objects that keep their keys, and the mapping of the related objects.
+    private let mapping: ResolvedEntityMapping
+    private let target: ResolvedEntityMapping
+    /// Whether the objects that keep their keys come second in a pair.
+    private let isInverse: Bool
+    /// Whether only the first of several new objects counts.
+    private let isToOne: Bool
+
+    /// Nil with more than one rule, with positions, or with related objects of another object than `$source`.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
+        guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
+            !context.verification.isInPlace, !relation.isReflexive, rule.mapping.keepsPrimaryKey,
+            rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
+            rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
+            let target = context.mapping(named: name), !target.keepsPrimaryKey,
+            target.source == rule.mapping.source
+        else { return nil }
+        let links = rule.isInverse ? relation.links.reversed : relation.links
+        if links.aOrder != nil || links.bOrder != nil { return nil }
+        (self.relation, self.context) = (relation, context)
+        (mapping, self.target) = (rule.mapping, target)
+        (isInverse, isToOne) = (rule.isInverse, links.areInRowsOfA || relation.other != nil)
+    }
+
+    func sum() throws -> EntrySum {
+        try context.announce(relation.key.property)
+        let hashKey = context.progress.hashKey()
+        let pairs = try context.associations.table(of: target.position).pairs(byKey: !isToOne)
+        let find = try finder()
+        var sum = EntrySum()
+        var last: (Int64, Int64)?
+        while try pairs.step() {
+            let (source, key) = (pairs.integer(0), pairs.integer(1))
+            try context.advance(relation.key.property, done: 0, total: nil)
+            // `unique` may find the same object again.
+            if let last, isToOne ? last.0 == source : last == (source, key) { continue }
+            last = (source, key)
+            // An object that was left out has no links.
+            if let find, try !find.finds(source) { continue }
+            if isInverse { sum.add(key, source, key: hashKey) } else { sum.add(source, key, key: hashKey) }
+        }
+        return sum
+    }
+
+    /// Finds an object that keeps its key; nil if every source object becomes one.
+    private func finder() throws -> Statement? {
+        if mapping.carriesEveryObject { return nil }
+        return try context.connection.prepare(
+            """
+            SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
+            """)
+    }
+}
