@@ -70,23 +70,7 @@ package struct StepPlanning {
 
     /// The program; `damage` is what a scan found in a store whose tables are filled.
     package func program(damage: [StoreDamage] = []) throws(FerryError) -> StepProgram {
-        let altering = try schema.map { schema throws(FerryError) in try self.altering(schema) }
-        if step.mode == .inPlace, let altering { return altering }
-        return try StepProgram(
-            copying: step, source: source, destination: destination, damage: damage, altering: altering)
-    }
-
-    private func altering(_ schema: InPlaceSchema) throws(FerryError) -> StepProgram {
-        do throws(StepObstacle) {
-            return try StepProgram(
-                inPlace: step.mode == .inPlace ? step.resolved : step.keptPart?.step ?? step.resolved, source: source,
-                schema: schema, destination: destination, keptPart: step.keptPart)
-        } catch {
-            throw FerryError(
-                .unsupported,
-                "The step to version \(step.resolved.destination.name) cannot be done in place: \(error.reason).",
-                remedy: "Migrate to a new store with \(setting: .output).")
-        }
+        try StepProgram(step, source: source, schema: schema, destination: destination, damage: damage)
     }
 }
 

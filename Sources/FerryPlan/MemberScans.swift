@@ -27,15 +27,6 @@ package struct MemberScan: Sendable, Hashable {
     }
 }
 
-/// An index of a run by which statements find the objects of an entity that have certain values.
-package struct MemberIndex: Sendable, Hashable {
-    package var entity: String
-    /// The paths to the values.
-    package var paths: [[String]]
-    /// Whether a value may have any length.
-    package var holdsText: Bool
-}
-
 extension ResolvedStep {
     /// The parts of entity mappings that compare objects of one entity with each object of another one.
     package var scans: [MemberScan] {
@@ -46,15 +37,6 @@ extension ResolvedStep {
                 }
             }.distinct
         }
-    }
-
-    /// The indexes that a copy step makes unless the source has them.
-    package var memberIndexes: Set<MemberIndex> {
-        var indexes: Set<MemberIndex> = []
-        for mapping in entityMappings {
-            for (_, computation) in mapping.computations(in: self) { computation.addIndexes(to: &indexes) }
-        }
-        return indexes
     }
 }
 
@@ -110,22 +92,5 @@ extension Computation {
         guard collection.equalities.isEmpty else { return inside.flatMap { $0.scans(for: driver) } }
         let scans = inside.flatMap { $0.scans(for: entity) }
         return scans.isEmpty ? [[driver, entity]] : scans.map { [driver] + $0 }
-    }
-
-    fileprivate func addIndexes(to indexes: inout Set<MemberIndex>) {
-        for part in parts { part.addIndexes(to: &indexes) }
-        guard case .collection(let collection) = self else { return }
-        for part in collection.united { Computation.collection(part).addIndexes(to: &indexes) }
-        guard case .entity(let entity) = collection.start, !collection.equalities.isEmpty else { return }
-        var index = MemberIndex(entity: entity, paths: [], holdsText: false)
-        for equality in collection.equalities {
-            var path = equality.member.hops.map(\.relationship.name)
-            if case .attribute(let attribute, let names) = equality.member.end {
-                path += names
-                index.holdsText = index.holdsText || attribute.type == .string || attribute.type == .uri
-            }
-            index.paths.append(path)
-        }
-        indexes.insert(index)
     }
 }

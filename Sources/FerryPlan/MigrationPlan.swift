@@ -90,8 +90,6 @@ package struct StepPlan: Sendable {
     package var needsEmptySource: [MappingResolution.EmptyCheck] = []
     /// New uniqueness constraints: allowed only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
-    /// Attributes that are mandatory in a version between.
-    package var needsValues: [ValueCheck] = []
     /// The steps that this step composes, in order; empty for a single step.
     package var parts: [StepPlan] = []
     /// Names of the versions from the step's first to its last.

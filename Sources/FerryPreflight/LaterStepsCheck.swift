@@ -32,7 +32,6 @@ package struct LaterStepsCheck {
             guard let first = plan.steps.first?.sourceRows else { break }
             let checks = checks(of: index, first)
             refusals += try unfitValues(of: index, checks)
-            refusals += try missingInPassedVersions(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
@@ -82,26 +81,6 @@ package struct LaterStepsCheck {
                 + appObjects.refusals(
                     from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
                     into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
-        }
-    }
-
-    /// Rows of the store in which an attribute is empty before a later step, as far as the store shows that.
-    private func emptyRows(
-        _ attribute: String, of entity: String, before index: Int, _ checks: RowChecks
-    ) throws -> Int64 {
-        try (paths(to: entity, before: index) ?? []).reduce(0) { sum, path in
-            guard let origin = trace(attribute, along: path), origin.defaultValue == nil else { return sum }
-            let first = path.first?.mapping.source ?? entity
-            guard let attribute = origin.attribute else { return sum + (checks.rows[first] ?? 0) }
-            return try sum + checks.emptyRows(attribute, of: first)
-        }
-    }
-
-    /// Rows without a value that a version passed by a composed step requires.
-    private func missingInPassedVersions(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
-        try step.needsValues.compactMap { check in
-            let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
-            return empty > 0 ? check.problem(rows: empty, checks.named.place) : nil
         }
     }
 

@@ -12,7 +12,7 @@ package struct Preflight {
     /// In the order in which their refusals are told.
     private static var checks: [any PreflightCheck.Type] {
         [
-            PagesCheck.self, MissingSourcesCheck.self, ValuesCheck.self, LargeTextsCheck.self, PassedVersionsCheck.self,
+            PagesCheck.self, MissingSourcesCheck.self, ValuesCheck.self, LargeTextsCheck.self,
             AppObjectsCheck.self, ForbiddenRowsCheck.self, RelationshipsCheck.self, DamageCheck.self,
         ]
     }

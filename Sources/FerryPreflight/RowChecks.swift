@@ -24,7 +24,6 @@ package struct RowChecks {
     /// Whether a step requires something of its rows that ``UnfitValues`` does not ask for.
     package static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
-            || !step.needsValues.isEmpty
     }
 
     /// Mandatory attributes that an entity mapping gives no value at all; `withKeys`: the store has the step's rows.
@@ -52,12 +51,6 @@ package struct RowChecks {
         return (refusals, warnings)
     }
 
-    /// The number of rows of exactly one entity in which an attribute is empty.
-    func emptyRows(_ attribute: String, of entity: String) throws -> Int64 {
-        guard let place = rows(of: entity), let column = layout.column(of: attribute, in: entity) else { return 0 }
-        return try scans.rows(withoutAny: [column.name], in: place)
-    }
-
     /// The key of a row of an entity.
     private func firstRow(of entity: String) throws -> Int64? {
         guard let place = rows(of: entity) else { return nil }
@@ -71,24 +64,6 @@ package struct RowChecks {
             let number = layout.number(of: entity)
         else { return nil }
         return (table.name, number)
-    }
-
-    /// Says what ``missingInPassedVersions()`` will ask.
-    package func askForRows() {
-        for check in step.needsValues {
-            guard let place = rows(of: check.source),
-                let column = layout.column(of: check.sourceAttribute, in: check.source)
-            else { continue }
-            scans.ask(forRowsWithoutAny: [column.name], in: place)
-        }
-    }
-
-    /// Rows without a value that a version between the store's and the next one requires.
-    package func missingInPassedVersions() throws -> [FerryError] {
-        try step.needsValues.inOrder(by: { $0.source < $1.source }).compactMap { check in
-            let count = try emptyRows(check.sourceAttribute, of: check.source)
-            return count > 0 ? check.problem(rows: count, named.place) : nil
-        }
     }
 
     package func rowsOfAbstractEntities() -> [FerryError] {
@@ -153,16 +128,6 @@ struct MissingSourcesCheck: PreflightCheck {
         findings.refusals += values.refusals
         findings.warnings += values.warnings
     }
-}
-
-/// Rows without a value that a version between the store's and the next one requires.
-struct PassedVersionsCheck: PreflightCheck {
-    let input: PreflightInput
-    var findings = PreflightFindings()
-
-    func ask() { input.rowChecks(input.rows).askForRows() }
-
-    mutating func check() throws { findings.refusals += try input.rowChecks(input.rows).missingInPassedVersions() }
 }
 
 /// Rows of entities that become abstract, and rows that a new uniqueness constraint forbids.

@@ -18,7 +18,7 @@ package struct UncheckedRows {
         let mandatory = steps.flatMap { step in
             step.resolved.entityMappings.flatMap { mapping in
                 step.resolved.mandatoryValues(of: mapping).map { "\(mapping.destination).\($0.destination)" }
-            } + step.needsValues.map { "\($0.entity).\($0.attribute)" }
+            }
         }
         if let list = Self.list(mandatory) { scans.append("empty values of the mandatory \(list)") }
         let converted = steps.flatMap { step in

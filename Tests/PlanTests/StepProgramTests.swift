@@ -74,7 +74,7 @@ struct StepProgramTests {
 
     private static func program(_ step: StepPlan, damage: [StoreDamage] = []) throws -> StepProgram {
         try StepProgram(
-            copying: step, source: try StoreLayout.canonical(for: first.model, foundTriggers: .assumed),
+            step, source: try StoreLayout.canonical(for: first.model, foundTriggers: .assumed),
             destination: try StoreLayout.canonical(for: second.model, foundTriggers: .assumed), damage: damage)
     }
 

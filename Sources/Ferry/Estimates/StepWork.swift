@@ -31,7 +31,7 @@ struct StepEstimate {
             let work = try StepWork(of: step, index, planned, sizes)
             sizes = work.after
             // Pages of dropped tables stay in a file that keeps tables. A mapping may make far fewer objects than it can.
-            kept = max(work.altering == nil ? 0 : kept, min(sizes.bytes, 8 * Double(bytes)))
+            kept = max(step.keepsTables ? kept : 0, min(sizes.bytes, 8 * Double(bytes)))
             let peak = min(work.peak(verifies: verify != .none), 0x1p52)
             return Self(
                 statements: work.statements, operations: work.operations, verification: work.verification(verify, jobs),
@@ -47,42 +47,35 @@ private struct StepWork {
     /// The sizes of the store that the step reads, and of the one that it makes.
     private let before: TableSizes
     let after: TableSizes
-    /// The program that keeps and alters tables, and the one that fills the others.
-    let altering: StepProgram?
-    private let filling: StepProgram?
+    /// Nil if the step cannot run: the run tells why.
+    private let program: StepProgram?
 
     init(of step: StepPlan, _ index: Int, _ planned: Planned, _ sizes: TableSizes) throws {
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed)
         (self.step, number, before) = (step, index + 1, sizes)
         after = sizes.after(step.resolved, in: destination)
-        let inPlace = step.mode == .inPlace ? step : step.partInPlace
-        var altering: StepProgram?
         if index == 0, step.mode == .inPlace {
             _ = try planned.inPlace?.attempt()
-            altering = planned.inPlace?.found
+            if let found = planned.inPlace?.found {
+                program = found
+                return
+            }
         }
-        self.altering = altering ?? inPlace.flatMap { Self.program(inPlace: $0, from: sizes.layout, to: destination) }
-        filling =
-            step.mode == .copy ? try StepProgram(copying: step, source: sizes.layout, destination: destination) : nil
-    }
-
-    /// Returns nil if the step cannot run in place: the run tells why.
-    private static func program(
-        inPlace step: StepPlan, from source: StoreLayout, to destination: StoreLayout
-    ) -> StepProgram? {
-        do throws(StepObstacle) {
-            return try StepProgram(
-                inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
-                keptPart: step.keptPart)
+        do throws(FerryError) {
+            program = try StepProgram(step, source: sizes.layout, destination: destination)
         } catch {
-            return nil
+            program = nil
         }
     }
 
     // MARK: Operations
 
-    var statements: [WorkItem] { (altering?.statements ?? []).map(statement) }
-    var operations: [WorkItem] { (filling?.operations ?? []).filter { !$0.altersTables }.flatMap(operation) }
+    private var altering: [ProgramStatement] {
+        (program?.operations ?? []).filter { $0.phase == .rows }.flatMap(\.statements)
+    }
+
+    var statements: [WorkItem] { altering.map(statement) }
+    var operations: [WorkItem] { (program?.operations ?? []).flatMap(operation) }
 
     /// The time of an operation on no rows, which reads the schema: on 50, 200 and 600 entities with three indexes each,
     /// a statement, an index and the verification of a table took 0.6 to 1.7, 1.3 to 2.1 and 4.4 to 6.3 ms.
@@ -102,13 +95,8 @@ private struct StepWork {
     private func statement(_ statement: ProgramStatement) -> WorkItem {
         var (kind, bytes) = (WorkKind.statement, 0.0)
         switch statement.tables {
-        case .schema, .dropIndex: break
-        case .fill(let name, let from, let numbers, let times): bytes = pass(over: from, numbers, to: name, times)
-        case .update(let name, let columns, let numbers, let times):
-            let indexes = sizes(of: name).layout.indexes
-                .count { $0.table == name && !columns.isDisjoint(with: $0.columns ?? []) }
-            bytes = pass(over: name, numbers, to: name, times + 2 * indexes)
-        case .delete(let name, let numbers): bytes = pass(over: name, numbers, to: name, 0)
+        case .schema: break
+        case .rows(let name, let from): bytes = sizes(of: from).work(on: from) + sizes(of: name).work(on: name)
         case .search(let name): bytes = sizes(of: name).work(on: name) + lookups(sizes(of: name).rows(in: name))
         // Its pages are marked as free.
         case .drop(let name): (kind, bytes) = (.pages, before.bytes(of: name))
@@ -117,13 +105,6 @@ private struct StepWork {
         var item = item(.rows, statement.reason, kind, bytes)
         item.isStatement = true
         return item
-    }
-
-    /// Reads a table, and writes its rows with some entity numbers after some lookups for each.
-    private func pass(over from: String, _ numbers: [Int64]?, to name: String, _ times: Int) -> Double {
-        let source = sizes(of: from)
-        let rows = source.rows(in: from, numbers: numbers)
-        return source.work(on: from) + sizes(of: name).work(on: name, rows: rows) + lookups(rows * Double(times))
     }
 
     private func operation(_ operation: StepOperation) -> [WorkItem] {
@@ -136,8 +117,8 @@ private struct StepWork {
             statements.compactMap { statement in
                 switch statement.tables {
                 case .index(let index): item(.indexes, operation.subject, .sort, after.work(on: index))
-                case .fill(_, let from, _, _): item(.indexes, operation.subject, .sort, after.work(on: from))
-                case .update(let name, _, _, _): item(.indexes, operation.subject, .statement, after.work(on: name))
+                case .rows(let name, let from):
+                    item(.indexes, operation.subject, name == from ? .statement : .sort, after.work(on: from))
                 default: nil
                 }
             }
@@ -153,7 +134,7 @@ private struct StepWork {
         var sum = item(.rows, first.mapping.name, kind, 0)
         for mapping in plans.map(\.mapping) {
             let (read, made) = (before.rows(of: mapping.source), before.objects(madeBy: mapping))
-            let found = filling?.fills.inline(of: mapping).count { $0.contribution.key == .lookedUp } ?? 0
+            let found = program?.fills.inline(of: mapping).count { $0.contribution.key == .lookedUp } ?? 0
             sum.bytes += before.work(of: mapping.source, rows: read) + after.work(of: mapping.destination, rows: made)
             sum.bytes += lookups(made * Double(found + mapping.unique.count))
             sum.rows += read
@@ -163,7 +144,7 @@ private struct StepWork {
 
     /// The links that follow after all rows: an entry in a join table, or a key in a row that is there.
     private func links(of place: Int, by contribution: Int?) -> WorkItem? {
-        guard let assignment = filling?.fills.relationships[place] else { return nil }
+        guard let assignment = program?.fills.relationships[place] else { return nil }
         let rows = assignment.contributions.enumerated().filter { contribution ?? $0.offset == $0.offset }
             .reduce(0) { $0 + before.objects(madeBy: $1.element.mapping) }
         let written =
@@ -177,7 +158,7 @@ private struct StepWork {
     /// The comparison of all rows and entries that the step writes; of other tables only pages are copied.
     func verification(_ mode: VerifyMode, _ jobs: Int) -> [WorkItem] {
         guard mode != .none else { return [] }
-        let kept = altering?.moves.keptTables ?? []
+        let kept = program?.moves.keptTables ?? []
         let names = after.layout.tablesInOrder.map(\.name) + after.layout.joinTables.map(\.name)
         var items = after.layout.indexes.filter { !kept.contains($0.table) }
             .map { item(.verify, $0.name, .verification, after.work(on: $0), rows: after.rows(in: $0.table)) }
@@ -202,13 +183,16 @@ private struct StepWork {
     /// The most bytes beside the new store: scratch and sorting; of statements, their journal and the file's growth.
     func peak(verifies: Bool) -> Double {
         let indexes = after.layout.indexes.map { after.bytes(of: $0) }
-        let written = Set((altering?.statements ?? []).compactMap(\.tables.written))
-        var bytes = written.reduce(altering == nil ? 0 : indexes.reduce(0, +)) { bytes, name in
+        let written = Set(
+            altering.compactMap { statement -> String? in
+                if case .rows(let name, _) = statement.tables { name } else { nil }
+            })
+        var bytes = written.reduce(altering.isEmpty ? 0 : indexes.reduce(0, +)) { bytes, name in
             // On the store, the pages of a new table are in the `-wal` first, and then in the file, too.
             bytes + sizes(of: name).bytes(of: name) * (step.mode == .inPlace && !before.has(name) ? 2 : 1)
         }
         var sorted = indexes.max() ?? 0
-        if let filling {
+        if step.mode == .copy, let fills = program?.fills {
             for mapping in step.resolved.entityMappings {
                 let made = before.objects(madeBy: mapping)
                 if !mapping.keepsPrimaryKey { bytes += made * Self.row }
@@ -218,20 +202,10 @@ private struct StepWork {
                 // Verification notes each search, and sorts them.
                 if verifies { sorted = max(sorted, made * Self.row) }
             }
-            let links = filling.fills.joinTables.map { after.rows(in: $0.table.name) * Self.row }
+            let links = fills.joinTables.map { after.rows(in: $0.table.name) * Self.row }
             bytes += links.reduce(Self.base, +)
             sorted = max(sorted, links.max() ?? 0)
         }
         return bytes + (sorted > Self.base ? 2 * sorted : 0)
-    }
-}
-
-extension StatementTables {
-    /// The table whose rows are written; nil for none.
-    fileprivate var written: String? {
-        switch self {
-        case .fill(let name, _, _, _), .update(let name, _, _, _), .delete(let name, _): name
-        case .schema, .search, .drop, .dropIndex, .index: nil
-        }
     }
 }

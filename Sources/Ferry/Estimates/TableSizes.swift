@@ -56,15 +56,11 @@ struct TableSizes {
 
     func has(_ table: String) -> Bool { tables[table.uppercased()] != nil }
 
-    /// The rows of a table with some entity numbers, or all with nil.
-    func rows(in table: String, numbers: [Int64]? = nil) -> Double {
-        guard let table = tables[table.uppercased()] else { return 0 }
-        return numbers.map { $0.reduce(0) { $0 + (table.rows[$1] ?? 0) } } ?? table.count
-    }
+    func rows(in table: String) -> Double { tables[table.uppercased()]?.count ?? 0 }
 
     func rows(of entity: String) -> Double {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return 0 }
-        return rows(in: table.name, numbers: [number])
+        return tables[table.name.uppercased()]?.rows[number] ?? 0
     }
 
     func bytes(of table: String) -> Double { tables[table.uppercased()]?.bytes ?? 0 }

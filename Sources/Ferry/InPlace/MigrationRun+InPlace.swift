@@ -1,15 +1,8 @@
 internal import FerryBase
 internal import FerryPlan
-internal import FerryPreflight
 internal import FerrySQLite
 
 extension MigrationRun {
-    /// Whether rows of a step on the store itself are compared with those of the old store before COMMIT.
-    func comparesRows(_ planned: Planned) -> Bool {
-        configuration.verification == .full && planned.writesRows
-            && planned.inPlace?.found?.moves.touched.isEmpty != true
-    }
-
     /// The session of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.
     func continued(
         _ session: MigrationSession, _ plan: MigrationPlan, _ sourceGuard: SourceGuard

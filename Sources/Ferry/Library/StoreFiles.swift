@@ -36,9 +36,6 @@ public struct StoreFiles: Sendable {
             let all = migration.stepCount
             status.steps = all
             if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }
-            let isInStore = migration.isInPlace && !migration.runsInFolder && migration.options.output == nil
-            let hasSnapshot = record.head.snapshot != nil || !migration.options.takesSnapshot
-            status.isPrepared = isInStore && hasSnapshot && status.phase == .snapshot
         }
         if isRunning, let call = try files.decoded(RunControl.Call.self, at: RunControl.callPath(in: folder)) {
             (status.isPaused, status.chunkRows) = (call.isAtRest, call.orders.chunkRows)

@@ -51,8 +51,6 @@ public struct RunStatus: Sendable, Hashable, Codable {
     public var runID: String?
     /// Whether the run is a rollback; nil if there is no run, or not known.
     public var isRollback: Bool?
-    /// Whether an unfinished migration lacks only its transaction on the store; nil if not known.
-    public var isPrepared: Bool?
     /// Whether an operator has paused a running migration, and the work has come to a halt.
     public var isPaused: Bool?
     /// The share of the time in which a running migration rests, as an operator has ordered.

@@ -29,9 +29,7 @@ extension RunSession {
     private func recoverStore(
         at path: String, _ intent: SwapIntent.Overwrite?, _ trace: TraceHook?
     ) throws -> Bool {
-        let journal = StoreFileNames(path).journal
-        let first = try files.exists(journal) ? files.open(journal).read(count: 1, at: 0).first : nil
-        let isHot = first.map { $0 != 0 } ?? false
+        let isHot = try DatabaseFiles.hasHotJournal(path, files: files)
         let connection = try Connection(path: path, mode: .readWrite, vfs: files.vfs(), trace: trace)
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()

@@ -72,18 +72,16 @@ extension MigrationRun {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, planned.facts)
         }
-        let connection = store.sourceGuard.connection
-        if try !Leftover.all(in: planned.layout, on: connection).isEmpty {
+        if try !Leftover.all(in: planned.layout, on: store.sourceGuard.connection).isEmpty {
             return "the store has tables or columns of earlier versions, which a new store does not have"
         }
-        do {
-            let program = try StepPlanning(first, on: connection, dropping: configuration.dropping).program()
-            // Its expressions run in one statement for each table.
-            if configuration.limits.budget != nil, !first.isInferred, !program.moves.touched.isEmpty {
-                return "the time budget may run out within a statement"
-            }
-        } catch let error as FerryError where error.code.consequence == .refused {
-            return error.message
+        switch try planned.inPlace?.attempt() {
+        // Its expressions run in one statement for each table.
+        case .success(let program)?
+        where configuration.limits.budget != nil && !first.isInferred && !program.moves.touched.isEmpty:
+            return "the time budget may run out within a statement"
+        case .failure(let refusal)?: return refusal.message
+        case .success?, nil: break
         }
         let tables = kept.step.entityMappings.compactMap { planned.layout.table(of: $0.source)?.name }
         return try longRow(in: Set(tables), planned.facts)
@@ -96,13 +94,12 @@ extension MigrationRun {
         if configuration.hasStages { return "a hook runs after it" }
         guard planned.plan.isInPlace else { return nil }
         if earlier?.isInPlace == true, earlier?.runsInFolder == true { return "an earlier call started it there" }
+        if configuration.holdsSwap { return "the swap is held" }
         if planned.plan.steps.count > 1 { return "each step is verified separately" }
         guard try writesRowsInPlace(planned) else { return nil }
         let largest = configuration.thresholds.largestLoggedStore
-        if try store.contentBytes() > largest {
-            return "it would write rows of a store of more than \(largest.bytesInUnits)"
-        }
-        return configuration.holdsSwap && !planned.plan.steps.allSatisfy(\.isInferred) ? "the swap is held" : nil
+        return try store.contentBytes() > largest
+            ? "it would write rows of a store of more than \(largest.bytesInUnits)" : nil
     }
 
     private func writesRowsInPlace(_ planned: Planned) throws -> Bool {

@@ -170,7 +170,7 @@ extension MigrationRun {
 extension StepPlan {
     /// Whether the step has requirements on rows, though it writes none.
     fileprivate var readsRows: Bool {
-        !(needsRowCheck.isEmpty && needsEmptySource.isEmpty && needsUniqueValues.isEmpty && needsValues.isEmpty)
+        !(needsRowCheck.isEmpty && needsEmptySource.isEmpty && needsUniqueValues.isEmpty)
     }
 }
 

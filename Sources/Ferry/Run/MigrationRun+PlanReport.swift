@@ -40,14 +40,13 @@ extension MigrationRun {
         }
         var preflight = Preflight(input)
         let unchecked = UncheckedRows(input)
+        report.refusals = try refusals(report.refusals, planned, store, &preflight, scanning: checksRows)
         if checksRows {
             report.notChecked = unchecked.beforeRun
-            report.refusals = try refusals(report.refusals, planned, store, &preflight)
             if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.warnings += warningsOfUnchecked(planned)
         } else {
             report.notScanned = unchecked.withoutScans
-            report.refusals = try refusalsBeforeScans(report.refusals, planned, store, &preflight)
         }
         report.losses += preflight.findings.losses.map(Loss.init)
         report.warnings += preflight.findings.warnings
@@ -55,37 +54,26 @@ extension MigrationRun {
         return report
     }
 
-    /// The refusals with those that counts tell, and the losses that no scan finds, in one refusal after all others.
-    func refusalsBeforeScans(
-        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
-    ) throws -> [FerryError] {
-        try FerryError.beforeRun(on: place.store) { try preflight.checkWithoutScans() }
-        var refusals = known + preflight.findings.refusals
-        if planned.plan.refusedSteps.isEmpty {
-            refusals += try diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
-            refusals += try LaterStepsCheck(preflight.input).refusalsOfCounts()
-        }
-        return lossesLast(refusals, planned.plan.losses + preflight.findings.losses)
-    }
-
-    /// The refusals with those of all checks; of losses, also of damage that the store may lose, one after all others.
+    /// The refusals with those of the checks, or without `scanning` with those that counts tell.
+    ///
+    /// One refusal of all losses comes after the others: whoever allows the losses must not learn only then of the next
+    /// refusal.
     func refusals(
-        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
+        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight,
+        scanning: Bool = true
     ) throws -> [FerryError] {
-        try FerryError.beforeRun(on: place.store) { try preflight.check() }
-        var refusals = known + preflight.findings.refusals
+        try FerryError.beforeRun(on: place.store) {
+            try scanning ? preflight.check() : preflight.checkWithoutScans()
+        }
+        var refusals = known.filter { $0.code != .lossRefused } + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
-            refusals += try LaterStepsCheck(preflight.input).refusals()
+            let later = LaterStepsCheck(preflight.input)
+            refusals += try scanning ? later.refusals() : later.refusalsOfCounts()
             refusals += try diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
         }
-        return lossesLast(refusals, planned.plan.losses + preflight.findings.losses)
-    }
-
-    /// One refusal of all losses instead of several, after the others: whoever allows the losses must not learn only then
-    /// of the next refusal.
-    func lossesLast(_ refusals: [FerryError], _ losses: [ChainLoss]) -> [FerryError] {
-        let refusal = configuration.refusal(of: losses, hasMappingModels: !inputs.mappingModels.isEmpty)
-        return refusals.filter { $0.code != .lossRefused } + (refusal.map { [$0] } ?? [])
+        let losses = configuration.refusal(
+            of: planned.plan.losses + preflight.findings.losses, hasMappingModels: !inputs.mappingModels.isEmpty)
+        return refusals + [losses].compactMap { $0 }
     }
 
     /// The public report of a plan, with its time and the disk space that it needs.

@@ -11,13 +11,6 @@ extension MigrationRun {
     /// Runs the one step on the store itself in one transaction; a kill before COMMIT leaves the old store.
     func runInStore(_ planned: Planned, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
-        if configuration.holdsSwap {
-            // There is no second file, so the migration itself would change the store.
-            throw FerryError(
-                .swapHeld,
-                "Everything is prepared. The migration itself is one transaction on \(place.store), which is unchanged.",
-                remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
-        }
         session.head.phase = .rows
         try session.save()
         try noteExternalFiles(sourceGuard, session)

@@ -221,7 +221,7 @@ final class MigrationRun {
             let input = preflightInput(planned, store)
         {
             var preflight = Preflight(input)
-            refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
+            refusals = try self.refusals(refusals, planned, store, &preflight, scanning: false)
         }
         // Losses are refused after the scans, with what these find.
         if isBegun || refusals.contains(where: { $0.code != .lossRefused }) { try Self.refuse(refusals) }

@@ -55,7 +55,6 @@ struct StatusCommand: Command {
             case .running where status.isPaused == true: "paused"
             case .interrupted where status.isRollback == true: "rollback"
             case .interrupted where status.phase == .swap: "held"
-            case .interrupted where status.isPrepared == true: "prepared"
             default: status.state.rawValue
             }
         return Template.messages.lines(

@@ -1,4 +1,3 @@
-package import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -17,35 +16,25 @@ extension Composition {
             }
         }
         try checkUniqueness()
-        step.needsValues = first.needsValues
-        for check in try valueChecks(step.resolved) where !step.needsValues.contains(where: check.readsSameColumn) {
-            step.needsValues.append(check)
-        }
+        try checkMandatoryValues(of: step.resolved)
     }
 
-    /// Checks of values that are mandatory in the middle version and that no check of the destination covers.
-    private func valueChecks(_ step: ResolvedStep) throws(StepObstacle) -> [ValueCheck] {
-        var checks: [ValueCheck] = []
+    /// Refuses values that are mandatory in the middle version, and in neither the source nor the destination.
+    private func checkMandatoryValues(of step: ResolvedStep) throws(StepObstacle) {
         for mapping in first.resolved.entityMappings {
             for rule in mapping.attributes {
                 guard let attribute = middleModel.attribute(rule.name, of: mapping.destination),
                     !attribute.isOptional, !isNeverNil(rule, attribute), !rule.leavesEmpty(attribute),
                     !isNeeded(rule.expression, of: mapping.source, in: step)
                 else { continue }
-                guard mapping.filter == nil, let name = rule.expression?.ownProperty,
-                    let origin = sourceModel.attribute(name, of: mapping.source)
+                guard let name = rule.expression?.ownProperty,
+                    sourceModel.attribute(name, of: mapping.source)?.isOptional == false
                 else {
                     throw StepObstacle(
                         "\(mapping.destination).\(rule.name) is mandatory in version \(middle.name)")
                 }
-                checks.append(
-                    ValueCheck(
-                        entityMapping: mapping.name, source: mapping.source, sourceAttribute: name,
-                        isOptional: origin.isOptional, entity: mapping.destination, attribute: rule.name,
-                        version: middle.name))
             }
         }
-        return checks
     }
 
     private func isNeverNil(_ rule: ResolvedAttribute, _ attribute: Attribute) -> Bool {
@@ -150,42 +139,5 @@ extension Composition {
 
     private func unknownUniqueness(_ entity: String) -> StepObstacle {
         StepObstacle("objects of \(entity) must be unique in between by more than plain attributes")
-    }
-}
-
-extension ValueCheck {
-    fileprivate func readsSameColumn(_ other: ValueCheck) -> Bool {
-        source == other.source && sourceAttribute == other.sourceAttribute
-    }
-}
-
-/// A source attribute that fills a mandatory attribute and must have a value in every row.
-package struct ValueCheck: Sendable, Hashable {
-    package var entityMapping: String
-    package var source: String
-    package var sourceAttribute: String
-    /// Whether the attribute is optional in the source's version.
-    package var isOptional: Bool
-    /// The mandatory attribute, its entity and its version.
-    package var entity: String
-    package var attribute: String
-    package var version: String
-
-    /// The refusal, with the step's place in its chain, or nothing.
-    package func problem(rows: Int64, _ step: String) -> FerryError {
-        let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
-        guard isOptional else {
-            return FerryError(
-                .damagedSource,
-                "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
-                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version)\(step) takes its value from it.",
-                remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
-        }
-        return FerryError(
-            .mandatoryValue,
-            "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which takes its value "
-                + "from it, is mandatory in version \(version)\(step).",
-            remedy: "Give \(attribute) an expression that covers this case, in a mapping model to version \(version).",
-            place: place)
     }
 }

@@ -37,7 +37,6 @@ extension Composition {
         var target: Int
         var name: String
         var from: Expression
-        var isAutomatic: Bool
     }
 
     private func add(
@@ -45,8 +44,8 @@ extension Composition {
     ) throws(StepObstacle) {
         var known =
             found[link.holder]?[link.name]
-            ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: link.isAutomatic)
-        guard known.from == link.from, known.isAutomatic == link.isAutomatic else {
+            ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: true)
+        guard known.from == link.from else {
             throw StepObstacle(
                 "\(pairs[link.holder].second.destination).\(link.name) comes from several relationships")
         }
@@ -65,33 +64,30 @@ extension Composition {
             let new = destinationModel.relationship(rule.name, of: pair.second.destination)
         else { throw StepObstacle("\(pair.second.destination).\(rule.name) is filled over a path") }
         guard let before = before(pair.first, between, other.first) else { return nil }
-        let isAutomatic = before.rule.isAutomatic && rule.isAutomatic
+        guard before.rule.isAutomatic, rule.isAutomatic, let old = before.rule.sourceRelationship,
+            let origin = sourceModel.relationship(old, of: before.holder.source)
+        else { throw StepObstacle("\(pair.second.source).\(name) of version \(middle.name) is filled by its own rule") }
+        let shape = LinkShape(origin, in: sourceModel)
         try LinkCheck(
-            composition: self, between: between, entity: pair.second.source, old: oldShape(before),
-            shape: LinkShape(between, in: middleModel), new: LinkShape(new, in: destinationModel),
-            isAutomatic: isAutomatic,
-            hasSeveralMappings: before.rule.mappings.count > 1 || rule.mappings.count > 1
+            composition: self, between: between, entity: pair.second.source,
+            old: before.isInverse ? shape.mirrored : shape, shape: LinkShape(between, in: middleModel),
+            new: LinkShape(new, in: destinationModel)
         ).check()
         guard before.isInverse else {
             return Link(
-                holder: pair.position, target: other.position, name: rule.name, from: before.rule.from,
-                isAutomatic: isAutomatic)
+                holder: pair.position, target: other.position, name: rule.name, from: before.rule.from)
         }
         if let inverse = destinationModel.inverse(of: new) {
             return Link(
-                holder: other.position, target: pair.position, name: inverse.name, from: before.rule.from,
-                isAutomatic: isAutomatic)
+                holder: other.position, target: pair.position, name: inverse.name, from: before.rule.from)
         }
         // Without a name on the new side, the source's own inverse must lead back.
-        guard isAutomatic, let old = before.rule.sourceRelationship,
-            let back = sourceModel.relationship(old, of: before.holder.source)?.inverseName
-        else {
+        guard let back = origin.inverseName else {
             throw StepObstacle("\(pair.second.destination).\(rule.name) is known only from its other side")
         }
         return Link(
             holder: pair.position, target: other.position, name: rule.name,
-            from: .keyPath(.variable("source"), [.key(back)]),
-            isAutomatic: true)
+            from: .keyPath(.variable("source"), [.key(back)]))
     }
 
     /// A rule of the first step; `isInverse` if it belongs to the other mapping of the pair.
@@ -111,15 +107,6 @@ extension Composition {
             let rule = other.rule(inverse, to: own)
         else { return nil }
         return Before(holder: other, rule: rule, isInverse: true)
-    }
-
-    /// The shape from the side of the second step's rule; nil if the first rule follows a path.
-    private func oldShape(_ before: Before) -> LinkShape? {
-        guard let name = before.rule.sourceRelationship,
-            let relationship = sourceModel.relationship(name, of: before.holder.source)
-        else { return nil }
-        let shape = LinkShape(relationship, in: sourceModel)
-        return before.isInverse ? shape.mirrored : shape
     }
 
     // MARK: Limits
@@ -167,8 +154,8 @@ extension Composition {
 }
 
 /// Cardinality and order of a relationship, seen from one of its sides.
-struct LinkShape: Equatable {
-    struct Side: Equatable {
+struct LinkShape {
+    struct Side {
         var isToMany: Bool
         var isOrdered: Bool
     }
@@ -213,22 +200,18 @@ struct LinkShape: Equatable {
     }
 }
 
-/// Checks that a relationship gets the same links with and without the middle version.
+/// Checks that a relationship whose links both steps carry over gets the same ones with and without the middle version.
 struct LinkCheck {
     let composition: Composition
     let between: Relationship
     /// The entity of the middle version.
     let entity: String
-    /// The relationship in the three versions, from the same side; `old` is nil if a rule follows a path.
-    let old: LinkShape?
+    /// The relationship in the three versions, from the same side.
+    let old: LinkShape
     let shape: LinkShape
     let new: LinkShape
-    /// Whether both rules carry links over unchanged.
-    let isAutomatic: Bool
-    let hasSeveralMappings: Bool
 
     func check() throws(StepObstacle) {
-        guard isAutomatic, let old else { return try checkRules() }
         guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
             throw obstacle("keeps only one of several related objects")
         }
@@ -236,24 +219,15 @@ struct LinkCheck {
         if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
             throw obstacle("is stored in several forms")
         }
-        try checkOrders(old)
+        try checkOrders()
     }
 
     private func obstacle(_ what: String) -> StepObstacle {
         StepObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
     }
 
-    /// A custom rule chooses the objects and their order itself.
-    private func checkRules() throws(StepObstacle) {
-        guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by its own rule") }
-        if shape.isJoined, !shape.isOrdered { return }
-        guard keepsAllLinks else { throw obstacle("loses objects in between") }
-        // The second step's rule reads the order that the first step wrote.
-        if shape.isOrdered, let old, !old.hasOrders(of: shape) { throw obstacle("is filled by its own rule") }
-    }
-
     /// Requires positions that are carried over, or made once from the same objects in the same order.
-    private func checkOrders(_ old: LinkShape) throws(StepObstacle) {
+    private func checkOrders() throws(StepObstacle) {
         guard new.isOrdered else { return }
         if old.isOrdered {
             guard old.hasOrders(of: shape), shape.hasOrders(of: new) else { throw obstacle("changes its order") }

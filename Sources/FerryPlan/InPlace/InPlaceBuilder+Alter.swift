@@ -13,8 +13,8 @@ extension InPlaceBuilder {
             uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
         self.updates = updates.mapValues(\.statement)
         for table in moves.kept {
-            var names = Dictionary(first: table.renames.map { ($0.from, $0.to) })
-            names[table.name] = table.newName
+            var names = Dictionary(first: table.renames.map { ($0.from.uppercased(), $0.to.uppercased()) })
+            names[table.name.uppercased()] = table.newName.uppercased()
             dropIndexes(of: table.name, &indexes, names: names, written: updates[table.newName]?.columns ?? [])
         }
     }
@@ -37,9 +37,7 @@ extension InPlaceBuilder {
             {
                 renamedIndexes.append((index.name, namesake))
             } else {
-                add(
-                    "DROP INDEX \(quoted(index.name))", "the new version has no index of this name, or a different one",
-                    tables: .dropIndex(index.name))
+                add("DROP INDEX \(quoted(index.name))", "the new version has no index of this name, or a different one")
             }
         }
     }
@@ -113,9 +111,9 @@ extension InPlaceBuilder {
 struct IndexMoves {
     /// By upper-case name.
     private let wanted: [String: IndexDefinition]
-    /// The wanted statements without their names, in upper case; needed only for an index without successor.
+    /// The wanted statements without their names; needed only for an index without successor.
     private lazy var nameless: [(index: IndexDefinition, tokens: [String])] = wanted.values.map {
-        ($0, Self.withoutName(Self.tokens(of: $0.sql).map { $0.uppercased() }))
+        ($0, Self.withoutName(SQLNames.parts(of: $0.sql)))
     }
 
     init(wanted: [IndexDefinition]) {
@@ -124,7 +122,8 @@ struct IndexMoves {
 
     /// The index of the new version that an altered table's index becomes; nil if it must be dropped.
     ///
-    /// `names` has the new names of table and columns. Indexes on `written` columns are faster to make anew.
+    /// `names` has the new names of table and columns, in upper case. Indexes on `written` columns are faster to make
+    /// anew.
     func successor(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
@@ -132,56 +131,31 @@ struct IndexMoves {
         // Most indexes do not change, and splitting statements into tokens is slow.
         let isSame = index.sql == successor.sql && names.allSatisfy { $0.key == $0.value }
         if isSame, written.isEmpty { return successor }
-        let tokens = Self.tokens(of: successor.sql)
-        let renamed = isSame ? [] : Self.tokens(of: index.sql).map { (names[$0] ?? $0).uppercased() }
-        guard isSame || renamed == tokens.map({ $0.uppercased() }), written.isDisjoint(with: tokens) else {
-            return nil
-        }
-        return successor
+        let isEqual = isSame || Self.renamed(index, names) == SQLNames.parts(of: successor.sql)
+        return isEqual && !Self.names(written, in: successor) ? successor : nil
     }
 
     /// The index of the new version that differs in its name alone; SQLite has no statement that renames it.
     mutating func namesake(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
-        let renamed = Self.withoutName(Self.tokens(of: index.sql).map { (names[$0] ?? $0).uppercased() })
+        let renamed = Self.withoutName(Self.renamed(index, names))
         let found = nameless.filter { $0.tokens == renamed }
-        guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].index.sql)) else { return nil }
+        guard found.count == 1, !Self.names(written, in: found[0].index) else { return nil }
         return found[0].index
+    }
+
+    private static func renamed(_ index: IndexDefinition, _ names: [String: String]) -> [String] {
+        SQLNames.parts(of: index.sql).map { names[$0] ?? $0 }
     }
 
     /// Whether an index is over one of these columns.
     static func names(_ columns: Set<String>, in index: IndexDefinition) -> Bool {
-        !columns.isDisjoint(with: tokens(of: index.sql))
+        !columns.isEmpty && !Set(columns.map { $0.uppercased() }).isDisjoint(with: SQLNames.parts(of: index.sql))
     }
 
     private static func withoutName(_ upper: [String]) -> [String] {
         guard let place = upper.firstIndex(of: "INDEX"), place + 1 < upper.count else { return upper }
         return Array(upper[...place]) + upper[(place + 2)...]
-    }
-
-    /// Words without their quotes, and every other character that is not blank.
-    private static func tokens(of sql: String) -> [String] {
-        var tokens: [String] = []
-        var word = ""
-        func isWordPart(_ character: Character) -> Bool {
-            // Unicode lookups are slow, and most names are ASCII.
-            switch character {
-            case "a"..."z", "A"..."Z", "0"..."9", "_": true
-            case _ where character.isASCII: false
-            default: character.isLetter || character.isNumber
-            }
-        }
-        for character in sql {
-            if isWordPart(character) {
-                word.append(character)
-                continue
-            }
-            if !word.isEmpty { tokens.append(word) }
-            word = ""
-            if !character.isWhitespace, character != "\"" { tokens.append(String(character)) }
-        }
-        if !word.isEmpty { tokens.append(word) }
-        return tokens
     }
 }

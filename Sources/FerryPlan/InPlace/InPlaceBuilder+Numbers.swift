@@ -33,9 +33,7 @@ extension InPlaceBuilder {
         let table = history.changes.quotedName
         let whole = keptPart?.whole ?? step
         for column in history.missingTombstones(for: whole) {
-            add(
-                "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion",
-                alteration: .init(table: history.changes.name, newName: history.changes.name))
+            alter(table, "ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
         }
         let translations = HistoryTables.translations(by: whole, source, destination)
         let dropped = droppedHistory(besides: translations).inOrder { $0.number < $1.number }
@@ -108,8 +106,7 @@ extension InPlaceBuilder {
         for rTree in destination.rTrees where keptPart == nil && !kept.contains(rTree) {
             add(rTree.sql, "an R-Tree of the new version")
             addOverAllKeys(
-                rTree.fill, "objects of the R-Tree \(rTree.name)",
-                .fill(rTree.name, from: rTree.table, rowsOf: nil, lookups: 4))
+                rTree.fill, "objects of the R-Tree \(rTree.name)", .rows(rTree.name, from: rTree.table))
         }
     }
 
@@ -126,8 +123,7 @@ extension InPlaceBuilder {
         for value in keptPart == nil ? destination.derivedValues : [] {
             if let before = old[value.attribute], isKept(before, value) { continue }
             addOverAllKeys(
-                value.update, "\(value.attribute.property) is derived",
-                .update(value.table, columns: [value.column], lookups: 1))
+                value.update, "\(value.attribute.property) is derived", .rows(value.table, from: value.table))
             moves.touched.insert(value.table)
         }
         makeRTrees()

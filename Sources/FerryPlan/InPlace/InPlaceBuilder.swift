@@ -60,10 +60,9 @@ struct InPlaceBuilder {
 
     mutating func add(
         _ sql: String, values: Parameters = Parameters(), _ reason: String,
-        _ form: ProgramStatement.Form = .schema, alteration: ProgramStatement.Alteration? = nil,
-        tables: StatementTables = .schema
+        _ form: ProgramStatement.Form = .schema, tables: StatementTables = .schema
     ) {
-        add([ProgramStatement(sql, values: values, form, reason: reason, alteration: alteration, tables: tables)])
+        add([ProgramStatement(sql, values: values, form, reason: reason, tables: tables)])
     }
 
     mutating func add(_ added: [ProgramStatement]) { statements += added }
@@ -71,9 +70,8 @@ struct InPlaceBuilder {
     mutating func close(with added: [ProgramStatement]) { closing += added }
 
     /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
-    mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
-        add(
-            "ALTER TABLE \(table) \(change)", reason, alteration: .init(table: table, newName: newName ?? table))
+    mutating func alter(_ table: String, _ change: String, _ reason: String) {
+        add("ALTER TABLE \(table) \(change)", reason)
     }
 
     mutating func build() throws(StepObstacle) {
@@ -196,7 +194,7 @@ struct InPlaceBuilder {
             let numbers = removed.map(\.number).sorted()
             add(
                 "DELETE FROM \(table.name) WHERE \(numbers.rowCondition())",
-                "their entities are not in the new version", .once, tables: .delete(from: table.name, rowsOf: numbers))
+                "their entities are not in the new version", .once, tables: .rows(table.name, from: table.name))
             moves.touched.insert(move.destination.name)
         }
     }
@@ -234,7 +232,7 @@ struct InPlaceBuilder {
 
     private mutating func rename(_ table: String, to name: String, _ reason: String) {
         let now = current[table] ?? table
-        alter(now, "RENAME TO \(name)", newName: name, reason)
+        alter(now, "RENAME TO \(name)", reason)
         occupied.remove(now.uppercased())
         occupied.insert(name.uppercased())
         current[table] = name

@@ -68,7 +68,7 @@ struct JoinMove: Sendable, Equatable {
             "INSERT INTO \(destination.name) (\(columns.map(\.to).joined(separator: ", "))) "
                 + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", .once,
             reason: "columns of the join table are removed or reordered",
-            tables: .fill(destination.name, from: table, rowsOf: nil))
+            tables: .rows(destination.name, from: table))
     }
 
     private static func cuts(

@@ -203,16 +203,6 @@ package struct KeptPart: Sendable {
 extension StepPlan {
     /// Whether the destination begins as the source, so that tables stay or are altered.
     package var keepsTables: Bool { mode == .inPlace || keptPart != nil }
-
-    /// The kept part of the step, to be run in place on a copy of the source's pages; nil if all tables are filled.
-    package var partInPlace: StepPlan? {
-        guard let keptPart, mode == .copy else { return nil }
-        var step = self
-        step.mode = .inPlace
-        step.resolved = keptPart.step
-        step.partitions = []
-        return step
-    }
 }
 
 extension InPlaceBuilder {

@@ -14,45 +14,33 @@ extension StepPlan {
         var layouts = AssumedLayouts()
         let source = try layouts.layout(of: resolved.source)
         let destination = try layouts.layout(of: resolved.destination)
-        let inPlace = mode == .inPlace ? self : partInPlace
-        do throws(StepObstacle) {
-            let moves = try inPlace.map { step throws(StepObstacle) in
-                try StepProgram(
-                    inPlace: step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
-                    keptPart: step.keptPart
-                ).moves
-            }
-            return treatments(moves, source, destination)
+        var moves = TableMoves()
+        do throws(FerryError) {
+            moves = try StepProgram(self, source: source, destination: destination).moves
         } catch {
-            return treatments(nil, source, destination)
+            // The store may have other names, with which its tables can stay.
         }
-    }
-
-    private func treatments(
-        _ moves: TableMoves?, _ source: StoreLayout, _ destination: StoreLayout
-    ) -> [PlannedTable] {
-        let kept = Dictionary(first: (moves?.kept ?? []).map { ($0.newName, $0) })
+        let kept = Dictionary(first: moves.kept.map { ($0.newName, $0) })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> PlannedTable {
             guard let move = kept[table] else {
                 return PlannedTable(name: table, entity: entity, treatment: .filled, reason: reason())
             }
-            let isWritten =
-                moves?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
+            let isWritten = moves.touched.contains(table) || linked[table] != nil || refilled.contains(table)
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
             return PlannedTable(name: table, entity: entity, treatment: isSame ? .kept : .altered)
         }
         let treated =
             destination.tablesInOrder.map { table in
                 treatment(table.name, table.root) {
-                    reasonToFill(table, moves?.tables.first { $0.destination.name == table.name }?.way, destination)
+                    reasonToFill(table, moves.tables.first { $0.destination.name == table.name }?.way, destination)
                 }
             }
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {
                     if mode == .inPlace {
-                        let way = moves?.joinTables.first { $0.destination.name == table.name }?.way
+                        let way = moves.joinTables.first { $0.destination.name == table.name }?.way
                         return way == .create ? newTable : "columns change"
                     }
                     if let reason = keptPart?.reasons[table.name] { return reason }

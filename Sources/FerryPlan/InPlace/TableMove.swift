@@ -110,8 +110,7 @@ struct TableMove: Sendable, Equatable {
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
                 + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
             values: values, .once, reason: reason,
-            tables: .fill(
-                destination.name, from: names[source.name] ?? source.name, rowsOf: rows.map(\.numbers.old)))
+            tables: .rows(destination.name, from: names[source.name] ?? source.name))
     }
 
     private func selection(_ slot: ColumnSlot, _ values: inout Parameters) -> String? {
@@ -168,7 +167,7 @@ struct TableMove: Sendable, Equatable {
         let statement = ProgramStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, .once, reason: "new values in \(columns.sorted().joined(separator: ", "))",
-            tables: .update(destination.name, columns: columns, rowsOf: touched))
+            tables: .rows(destination.name, from: destination.name))
         return (statement, columns)
     }
 

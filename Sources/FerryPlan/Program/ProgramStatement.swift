@@ -13,44 +13,26 @@ package struct ProgramStatement: Sendable, Hashable {
         case rows
     }
 
-    /// The change of an ALTER TABLE.
-    package struct Alteration: Sendable, Hashable {
-        package var table: String
-        package var newName: String
-    }
-
     package let sql: BoundSQL
     package let form: Form
     /// The reason for the statement; nil if that of its operation says enough.
     package let reason: String?
-    /// Nil for every statement but an ALTER TABLE in place.
-    package let alteration: Alteration?
-    /// The tables that decide how long a statement in place takes.
+    /// The tables that decide how long the statement takes.
     package let tables: StatementTables
 
     package var isInChunks: Bool { if case .chunks = form { true } else { false } }
 
-    /// Whether the statement writes rows of a table in place, so that a large cache helps it.
-    package var writesRows: Bool {
-        switch tables {
-        case .fill, .update: true
-        case .schema, .delete, .search, .drop, .dropIndex, .index: false
-        }
-    }
+    /// Whether the statement writes rows of a table, so that a large cache helps it.
+    package var writesRows: Bool { if case .rows = tables { true } else { false } }
 
-    init(
-        _ sql: BoundSQL, _ form: Form, reason: String? = nil, alteration: Alteration? = nil,
-        tables: StatementTables = .schema
-    ) {
-        (self.sql, self.form, self.reason) = (sql, form, reason)
-        (self.alteration, self.tables) = (alteration, tables)
+    init(_ sql: BoundSQL, _ form: Form, reason: String? = nil, tables: StatementTables = .schema) {
+        (self.sql, self.form, self.reason, self.tables) = (sql, form, reason, tables)
     }
 
     init(
         _ text: String, values: Parameters = Parameters(), _ form: Form, reason: String? = nil,
-        alteration: Alteration? = nil, tables: StatementTables = .schema
+        tables: StatementTables = .schema
     ) {
-        self.init(
-            BoundSQL(text, values), form, reason: reason, alteration: alteration, tables: tables)
+        self.init(BoundSQL(text, values), form, reason: reason, tables: tables)
     }
 }

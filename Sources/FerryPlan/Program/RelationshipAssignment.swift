@@ -52,7 +52,6 @@ struct RelationshipAssigner {
         let given = rules.byRelationship.filter { plan.keptPart?.linked.contains($0.key) ?? true }
         let keys = Set(given.map(\.key))
         let assignments = given.compactMap { assignment(for: $0.key, $0.value) }
-            .map { walkedFromFirstColumn($0) ?? $0 }
             .flatMap { writtenWithRows($0, given: keys) }
         return laterSideFirst(assignments)
     }
@@ -185,40 +184,6 @@ struct RelationshipAssigner {
             // The check of the mapping reports this error, with its place.
             return false
         }
-    }
-
-    // MARK: Walked side
-
-    /// A many-to-many as filled from the side whose keys come first in the primary key of the join table.
-    ///
-    /// From this side links come in storage order. Nil if the sides differ, or if positions depend on the side.
-    private func walkedFromFirstColumn(_ assignment: RelationshipAssignment) -> RelationshipAssignment? {
-        guard case .join(let table, let own, _, let otherOrder, let ownOrder) = assignment.storage,
-            let join = destination.joinTables.first(where: { $0.name == table }),
-            own == join.secondColumn, !join.isReflexive,
-            let inverse = destination.model.inverseKey(of: assignment.relationship)
-        else { return nil }
-        var rules: [Int: ResolvedRelationship] = [:]
-        for contribution in assignment.contributions {
-            guard contribution.rule.isAutomatic, contribution.mapping.keepsPrimaryKey,
-                contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
-                let back = contribution.origin?.relationship.inverseName
-            else { return nil }
-            for target in contribution.rule.mappings {
-                guard let other = mappings[target], other.keepsPrimaryKey else { return nil }
-                let from = Expression.keyPath(.variable("source"), [.key(back)])
-                var rule =
-                    rules[other.position]
-                    ?? ResolvedRelationship(name: inverse.property, mappings: [], from: from, isAutomatic: true)
-                guard rule.from == from else { return nil }
-                rule.mappings.append(contribution.mapping.name)
-                rules[other.position] = rule
-            }
-        }
-        let given = rules.inOrder { $0.key < $1.key }.map {
-            RelationshipContribution(plan.resolved.entityMappings[$0.key], $0.value, of: mappings, in: source)
-        }
-        return self.assignment(for: inverse, given)
     }
 }
 

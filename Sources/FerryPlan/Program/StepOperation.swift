@@ -85,7 +85,7 @@ package struct StepOperation: Sendable, Equatable {
                 "rTree:\(tree.name)", tree.name, ProgramStatement(tree.sql, .schema, reason: "indexes"),
                 ProgramStatement(
                     tree.fill, .chunks(over: "main.\(tree.table)"), reason: "indexes",
-                    tables: .fill(tree.name, from: tree.table, rowsOf: nil)))
+                    tables: .rows(tree.name, from: tree.table)))
         }
         operations.append(StepOperation(.highestKeys, "highestKeys", .indexes))
         for value in destination.derivedValues {
@@ -94,7 +94,7 @@ package struct StepOperation: Sendable, Equatable {
                 "derived:\(title)", title,
                 ProgramStatement(
                     value.update, .chunks(over: "main.\(value.table)"), reason: "derived values of \(title)",
-                    tables: .update(value.table, columns: [value.column])))
+                    tables: .rows(value.table, from: value.table)))
         }
         for trigger in destination.allTriggers where step.keptPart == nil {
             add("trigger:\(trigger.name)", trigger.name, ProgramStatement(trigger.sql, .schema, reason: "triggers"))
@@ -166,7 +166,7 @@ package struct StepOperation: Sendable, Equatable {
                 guard case .foreignKey(let table, let column, _, let order?) = storage else { continue }
                 let statement = ProgramStatement(
                     OrderKeys.settle(order, of: table, among: column), .once,
-                    reason: "other sides and positions of \(key.title)", tables: .update(table, columns: [order]))
+                    reason: "other sides and positions of \(key.title)", tables: .rows(table, from: table))
                 operations.append(
                     StepOperation(.statements([statement]), "positions:\(key.title)", .relationships, of: key.title))
             }

@@ -14,25 +14,48 @@ package struct StepProgram: Sendable, Equatable {
     /// In execution order: what alters tables, what fills others, then triggers and the app's views.
     package let operations: [StepOperation]
 
-    /// Plans a partitioned step that fills tables.
+    /// Plans a partitioned step.
     ///
     /// - Parameters:
     ///   - step: The step.
     ///   - source: The actual layout of the source.
+    ///   - schema: What else the source has; nil for a store that Core Data has just made.
     ///   - destination: The layout of the new store.
-    ///   - damage: The damage that a scan found in the source.
-    ///   - altering: The program of the tables that stay, if some do.
-    /// - Throws: ``FerryError`` `.internalError` if a layout does not fit its version.
+    ///   - damage: The damage that a scan found in a source from which tables are filled.
+    /// - Throws: ``FerryError`` `.unsupported` if tables cannot stay as planned, `.internalError` if a layout does not fit
+    ///   its version.
     package init(
-        copying step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = [],
-        altering: StepProgram? = nil
+        _ step: StepPlan, source: StoreLayout, schema: InPlaceSchema? = nil, destination: StoreLayout,
+        damage: [StoreDamage] = []
     ) throws(FerryError) {
+        let altering = try Self.altering(step, source, schema, destination)
+        if step.mode == .inPlace, let altering {
+            self = altering
+            return
+        }
         moves = altering?.moves ?? TableMoves()
         fills = try TableFills(step, source: source, destination: destination, damage: damage)
         let altered = altering?.operations ?? []
         operations =
             altered.filter { $0.phase == .rows } + StepOperation.all(step, fills, source, destination)
             + altered.filter { $0.phase == .indexes }
+    }
+
+    /// The program of the tables that stay or are made by statements; nil for a step that fills all tables.
+    private static func altering(
+        _ step: StepPlan, _ source: StoreLayout, _ schema: InPlaceSchema?, _ destination: StoreLayout
+    ) throws(FerryError) -> StepProgram? {
+        guard step.keepsTables else { return nil }
+        do throws(StepObstacle) {
+            return try StepProgram(
+                inPlace: step.keptPart?.step ?? step.resolved, source: source,
+                schema: schema ?? InPlaceSchema(of: source), destination: destination, keptPart: step.keptPart)
+        } catch {
+            throw FerryError(
+                .unsupported,
+                "The step to version \(step.resolved.destination.name) cannot be done in place: \(error.reason).",
+                remedy: "Migrate to a new store with \(setting: .output).")
+        }
     }
 
     /// Plans a step whose tables all stay or are made by statements.

@@ -28,8 +28,8 @@ package struct Parameters: Sendable, Hashable {
     }
 
     package private(set) var values: [Named] = []
-    /// Indexes of values with a fixed name, which equal values do not share.
-    private var fixed: Set<Int> = []
+    /// Begins the names of values that equal values share.
+    private static let shared = ":v"
 
     package init() {}
 
@@ -38,10 +38,9 @@ package struct Parameters: Sendable, Hashable {
 
     /// Adds a value and returns its parameter, which equal values share.
     package mutating func add(_ value: Value) -> String {
-        if let known = values.indices.first(where: { values[$0].value == value && !fixed.contains($0) }) {
-            return values[known].name
-        }
-        let name = ":v\(values.count)"
+        let known = values.first { $0.value == value && $0.name.hasPrefix(Self.shared) }
+        if let known { return known.name }
+        let name = "\(Self.shared)\(values.count)"
         values.append(Named(name: name, value: value))
         return name
     }
@@ -51,7 +50,6 @@ package struct Parameters: Sendable, Hashable {
         if let known = values.firstIndex(where: { $0.name == name }) {
             values[known].value = .stored(value)
         } else {
-            fixed.insert(values.count)
             values.append(Named(name: name, value: .stored(value)))
         }
     }

@@ -1,6 +1,6 @@
 internal import FerrySQLite
 
-enum SQLNames {
+package enum SQLNames {
     enum Token {
         /// In upper case, as the quoted names.
         case word(String), quoted(String)
@@ -18,6 +18,13 @@ enum SQLNames {
 
     /// Returns words and quoted names in upper case, in order, without comments.
     static func names(in sql: String) -> [String] { tokens(of: sql).compactMap(\.name) }
+
+    /// Returns words and quoted names in upper case, and signs, in order, without comments.
+    package static func parts(of sql: String) -> [String] {
+        tokens(of: sql).map { token in
+            if case .sign(let sign) = token { String(sign) } else { token.name ?? "" }
+        }
+    }
 
     /// Returns words, quoted names and signs, in order, without comments.
     static func tokens(of sql: String) -> [Token] {
