@@ -35,12 +35,11 @@ struct AssociatedLinks {
     func sum() throws -> EntrySum {
         try context.announce(relation.key.property)
         let hashKey = context.progress.hashKey()
-        let pairs = try context.associations.table(of: target.position).pairs(byKey: !isToOne)
+        let next = try context.associations.table(of: target.position).pairs(byKey: !isToOne)
         let find = try finder()
         var sum = EntrySum()
         var last: (Int64, Int64)?
-        while try pairs.step() {
-            let (source, key) = (pairs.integer(0), pairs.integer(1))
+        while let (source, key) = try next() {
             try context.advance(relation.key.property, done: 0, total: nil)
             // `unique` may find the same object again.
             if let last, isToOne ? last.0 == source : last == (source, key) { continue }

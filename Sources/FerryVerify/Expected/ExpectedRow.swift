@@ -30,7 +30,7 @@ final class ExpectedRow {
     var isLookedUp = false
     /// Whether the source object of each object must be recorded.
     var isAssociated = false
-    /// Whether the row alone decides on the object and its cells.
+    /// Whether no other row and no filter decides on the object or its cells.
     var isPlain = false
     let entityNumber: Int64
     /// The cells, in the order of the destination table's columns.
@@ -57,8 +57,23 @@ final class ExpectedRow {
     /// The columns of the rows that must be NULL: those of other entities, often most of a table.
     let nulls: [Int32]
     let constants: [(place: Int, value: PlainValue)]
+    /// Cells computed from the source's row alone.
+    let ownComputed: [OwnCell]
+
+    struct OwnCell {
+        let place: Int
+        let expression: RowExpression
+        let type: AttributeType
+        let affinity: ColumnAffinity
+    }
+    /// Whether cells other than ``computed`` take something from the source's row.
+    let takesFromRow: Bool
     /// The places of cells that need an evaluator or another row.
     let computed: [Int]
+    /// The column of the source's row that is 1 if the values of paths can be taken; nil without paths.
+    let soundColumn: Int?
+    /// The mapping's filter, if the source's row alone decides.
+    let ownFilter: RowPredicate?
 
     private let evaluator: PlainEvaluator
     private let objects: SourceObjects
@@ -134,17 +149,37 @@ final class ExpectedRow {
         var copies: [ColumnPair] = []
         var nulls: [Int32] = []
         var constants: [(Int, PlainValue)] = []
+        var ownComputed: [OwnCell] = []
         var computed: [Int] = []
         for (place, cell) in cells.enumerated() {
             switch cell {
             case .copy(let column): copies.append(ColumnPair(place + Self.firstColumn, column))
             case .constant(.null): nulls.append(Int32(place + Self.firstColumn))
             case .constant(let value): constants.append((place, value))
-            case .compute, .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
+            case .compute(let expression, let type):
+                if let own = RowExpression.make(expression, of: mapping, rows: rows, in: context) {
+                    ownComputed.append(
+                        OwnCell(place: place, expression: own, type: type, affinity: affinities[place]))
+                } else {
+                    computed.append(place)
+                }
+            case .carry(.keyPath(let base, let steps), let attribute):
+                if let (column, _) = rows.column(
+                    along: .keyPath(base, steps + [.key(attribute)]), of: mapping.source)
+                {
+                    copies.append(ColumnPair(place + Self.firstColumn, column))
+                } else {
+                    computed.append(place)
+                }
+            case .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
             case .notCompared: break
             }
         }
-        (self.copies, self.nulls, self.constants, self.computed) = (copies, nulls, constants, computed)
+        soundColumn = rows.soundColumn
+        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
+        (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
+        (self.ownComputed, self.computed) = (ownComputed, computed)
+        takesFromRow = !copies.isEmpty || !ownComputed.isEmpty || soundColumn != nil
     }
 
     private static func cell(
@@ -321,6 +356,15 @@ final class ExpectedRow {
         case .constant(let value): return value
         case .notCompared: return nil
         }
+    }
+
+    func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
+        for cell in ownComputed {
+            let value = try PlainConversion.stored(cell.expression.value(source), as: cell.type)
+            let stored = try conversion.stored(value, by: cell.affinity)
+            guard StoredValue.isEqual(found, cell.place + Self.firstColumn, to: stored) else { return false }
+        }
+        return true
     }
 
     private func stored(_ value: PlainValue, at place: Int) throws -> PlainValue {

@@ -65,9 +65,17 @@ final class Instances {
     private let iteration: EntityMapping.Iteration?
     private let filter: Predicate?
     private let evaluator: PlainEvaluator
+    private let rows: MappedSourceRows
+    /// The mapping's filter, if the source's row alone decides.
+    private let ownFilter: RowPredicate?
 
-    init(_ mapping: ResolvedEntityMapping, by evaluator: PlainEvaluator) {
-        (iteration, filter, self.evaluator) = (mapping.iteration, mapping.filter, evaluator)
+    init(
+        _ mapping: ResolvedEntityMapping, of rows: MappedSourceRows, by evaluator: PlainEvaluator,
+        in context: VerificationContext
+    ) {
+        (iteration, filter) = (mapping.iteration, mapping.filter)
+        (self.rows, self.evaluator) = (rows, evaluator)
+        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
     }
 
     /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
@@ -99,7 +107,7 @@ final class Instances {
         let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
         let evaluator = evaluator ?? PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        let instances = Instances(mapping, by: evaluator)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try before(object)
             rows.open(object)
@@ -116,6 +124,8 @@ final class Instances {
     }
 
     private func passes(_ scope: PlainScope) throws -> Bool {
-        try filter.map { try evaluator.holds($0, in: scope) } ?? true
+        guard let filter else { return true }
+        if let ownFilter, rows.isOwn { return try ownFilter.holds(rows.row.walk) }
+        return try evaluator.holds(filter, in: scope)
     }
 }

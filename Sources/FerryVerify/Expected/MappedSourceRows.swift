@@ -10,6 +10,11 @@ final class MappedSourceRows {
     let root: String
     let row: TableRows
     private let places: [String: Int]
+    /// The values at the end of paths; their columns follow those of the row itself.
+    private let paths: JoinedPaths
+    private let firstPathColumn: Int
+    /// The column that is 1 if the values of paths can be taken; nil without paths.
+    let soundColumn: Int?
     private var attributeColumns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
@@ -50,13 +55,49 @@ final class MappedSourceRows {
                 columns[mapping.source, default: [:]][attribute] = (place(of: column.name), declared)
             }
         }
+        var paths = JoinedPaths(in: context)
+        for mapping in mappings { MappedSourceRows.addPaths(of: mapping, withValues: withValues, to: &paths) }
+        (self.paths, firstPathColumn) = (paths, names.count + 3)
+        soundColumn = paths.columns.isEmpty ? nil : firstPathColumn + paths.columns.count
         attributeColumns = columns
         self.places = places
         let table = try context.sourceTable(of: root).name
         row = try TableRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
-            where: try entity.map { "Z_ENT = \(try context.sourceNumber(of: $0))" }, range: range, in: context)
+            and: paths.columns.isEmpty ? [] : paths.columns + [paths.checks.joined(separator: " AND ")],
+            joining: paths.joins,
+            where: try entity.map {
+                "\(paths.joins.isEmpty ? "" : "o.")Z_ENT = \(try context.sourceNumber(of: $0))"
+            }, range: range, in: context)
     }
+
+    /// Adds the paths through the relationships of `$source` to an attribute.
+    private static func addPaths(
+        of mapping: ResolvedEntityMapping, withValues: Bool, to paths: inout JoinedPaths
+    ) {
+        func visit(_ expression: Expression) {
+            if let keys = keys(ofPath: expression) { return paths.add(keys, of: mapping.source) }
+            expression.parts.forEach(visit)
+        }
+        if withValues { mapping.attributes.compactMap(\.expression).forEach(visit) }
+        mapping.filter?.parts.forEach(visit)
+    }
+
+    private static func keys(ofPath expression: Expression) -> [String]? {
+        guard case .keyPath(.variable("source"), let steps) = expression.fromSource, let keys = steps.keys,
+            keys.count > 1
+        else { return nil }
+        return keys
+    }
+
+    /// The column of the value at the end of a path, if ``isOwn``.
+    func column(along path: Expression, of entity: String) -> (column: Int, attribute: Attribute)? {
+        guard let keys = Self.keys(ofPath: path), let (place, attribute) = paths[keys, of: entity] else { return nil }
+        return (firstPathColumn + place, attribute)
+    }
+
+    /// Whether all values that expressions read are in the current row's statement.
+    var isOwn: Bool { row.isWhole && (soundColumn.map { row.walk.integer($0) == 1 } ?? true) }
 
     /// The attributes of `$source` with which a mapping's expressions begin.
     private static func attributes(

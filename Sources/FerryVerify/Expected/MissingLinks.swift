@@ -156,7 +156,7 @@ extension VerificationContext {
             return nil
         }
         let table = try associations.table(of: mapping.position)
-        try table.flush()
+        _ = try table.indexed()
         return table.name
     }
 }

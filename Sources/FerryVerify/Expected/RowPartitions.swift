@@ -5,7 +5,7 @@ internal import FerrySQLite
 /// The lookup file holds them in blobs of many rows: a row costs the copying of its numbers, neither an insertion nor,
 /// later, a place in a sorter.
 final class RowPartitions {
-    let count = 64
+    let count: Int
     /// Fewer numbers per blob would cost an insertion for every few rows.
     private static let leastNumbers = 64
     /// A blob's rowid begins with the number of its partition.
@@ -24,17 +24,17 @@ final class RowPartitions {
 
     /// `bytes` is the memory for rows that are not in the file yet, of all partitions together.
     init(
-        into table: String, width: Int, bytes: Int, on connection: Connection
+        into table: String, width: Int, partitions: Int = 64, bytes: Int, on connection: Connection
     ) throws(DatabaseError) {
         try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (number INTEGER PRIMARY KEY, rows BLOB)")
-        (self.width, self.connection) = (width, connection)
-        filled = Array(repeating: 0, count: count)
-        room = max(Self.leastNumbers, bytes / count / MemoryLayout<Int64>.stride) / width * width
+        (self.width, count, self.connection) = (width, partitions, connection)
+        filled = Array(repeating: 0, count: partitions)
+        room = max(Self.leastNumbers, bytes / partitions / MemoryLayout<Int64>.stride) / width * width
         insert = try connection.prepare("INSERT INTO \(table) VALUES (?, ?)")
         read = "SELECT rows FROM \(table) WHERE number BETWEEN ? AND ? ORDER BY number"
         let mask = Int64(1) << Self.sequenceBits - 1
         sequence = try connection.integer("SELECT max(number & \(mask)) FROM \(table)") ?? 0
-        waiting = .allocate(capacity: room * count)
+        waiting = .allocate(capacity: room * partitions)
     }
 
     deinit { waiting.deallocate() }

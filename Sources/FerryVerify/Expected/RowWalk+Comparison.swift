@@ -69,8 +69,9 @@ extension RowWalk {
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: TableRows, version: Int?
     ) throws -> Bool {
-        guard actual.isWhole, row.isWhole || version == nil && expected.copies.isEmpty else { return false }
+        guard actual.isWhole, row.isWhole || version == nil && !expected.takesFromRow else { return false }
         let (found, source) = (actual.walk, row.walk)
+        if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source), found.areNull(expected.nulls)
@@ -79,6 +80,7 @@ extension RowWalk {
         where !StoredValue.isEqual(found, place + ExpectedRow.firstColumn, to: value) {
             return false
         }
+        guard try expected.holdsOwnComputed(found, for: source) else { return false }
         guard let scope else { return true }
         return try expected.computed.allSatisfy { try isAsComputed($0, expected, scope, row) }
     }
@@ -185,7 +187,7 @@ extension RowWalk {
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
-        let instances = Instances(mapping, by: evaluator)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)

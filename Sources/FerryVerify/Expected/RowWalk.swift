@@ -192,7 +192,8 @@ final class RowWalk {
                 let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
                 row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
-                    mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
+                    mapping.policy == nil && (mapping.filter == nil || row.ownFilter != nil) && row.computed.isEmpty
+                    && !row.isLookedUp
                     && !keys.needScope(for: mapping.position)
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
@@ -237,8 +238,11 @@ final class RowWalk {
         _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
         counts.byMapping[expected.position].read += 1
-        if expected.isPlain {
+        if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
             return try reportingFailures(expected, rows.object) {
+                if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
+                    return counts.byMapping[expected.position].dropped += 1
+                }
                 counts.byMapping[expected.position].written += 1
                 try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
             }
@@ -248,7 +252,7 @@ final class RowWalk {
         try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
             if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
-            if let filter = expected.filter, try !evaluator.holds(filter, in: scope) {
+            if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
                 counts.byMapping[expected.position].dropped += 1
                 return
             }
@@ -260,6 +264,13 @@ final class RowWalk {
             }
             try compare(expected, key: object.key, scope, rows.row, version: MappedSourceRows.versionColumn)
         }
+    }
+
+    private func holds(
+        _ filter: Predicate, _ expected: ExpectedRow, _ rows: MappedSourceRows, in scope: PlainScope
+    ) throws -> Bool {
+        if let own = expected.ownFilter, rows.isOwn { return try own.holds(rows.row.walk) }
+        return try evaluator.holds(filter, in: scope)
     }
 
     // MARK: Stopping

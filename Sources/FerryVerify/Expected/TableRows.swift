@@ -9,6 +9,8 @@ final class TableRows {
     private let columns: [String]
     private let limit: Int
     private let key: String
+    /// The table's name before its columns; empty without joins.
+    private let prefix: String
     private let condition: String
     private var range: KeyRange
     private(set) var current: Statement
@@ -21,9 +23,12 @@ final class TableRows {
     private lazy var largeRow = Result { try LargeRowStatements(self) }
 
     /// Names are not quoted; the first column is the rowid.
+    ///
+    /// The other columns are SQL, and not available in a row with a large value. With joins the table's name is `o`,
+    /// also in the condition.
     init(
-        of table: String, schema: String, columns: [String], where condition: String? = nil, range: KeyRange = .all,
-        in context: VerificationContext
+        of table: String, schema: String, columns: [String], and others: [String] = [], joining joins: String = "",
+        where condition: String? = nil, range: KeyRange = .all, in context: VerificationContext
     ) throws(DatabaseError) {
         self.range = range
         lastKey = range.above
@@ -32,13 +37,14 @@ final class TableRows {
         self.schema = schema
         self.table = table
         self.columns = columns
-        key = Connection.quoted(columns[0])
+        prefix = joins.isEmpty ? "" : "o."
+        key = prefix + Connection.quoted(columns[0])
         // SQLite seeks by one lower bound only: a second one would be tested row by row.
         self.condition = " AND \(key) <= ?2" + (condition.map { " AND \($0)" } ?? "")
-        let selected = columns.map(Connection.quoted).joined(separator: "\n, ")
+        let selected = (columns.map { [prefix] in prefix + Connection.quoted($0) } + others).joined(separator: "\n, ")
         walk = try connection.prepare(
             """
-            SELECT \(selected) FROM \(schema).\(Connection.quoted(table))
+            SELECT \(selected) FROM \(schema).\(Connection.quoted(table))\(joins.isEmpty ? "" : " o" + joins)
             WHERE \(key) > ?1\(self.condition) ORDER BY \(key)
             """)
         current = walk
@@ -88,8 +94,9 @@ final class TableRows {
         let row: Statement
 
         init(_ rows: TableRows) throws {
-            let names = rows.columns.map(Connection.quoted)
-            let place = "FROM \(rows.schema).\(Connection.quoted(rows.table))"
+            let names = rows.columns.map { rows.prefix + Connection.quoted($0) }
+            let place =
+                "FROM \(rows.schema).\(Connection.quoted(rows.table))\(rows.prefix.isEmpty ? "" : " o")"
             classes = try rows.connection.prepare(
                 """
                 SELECT \(names[0]), \(names.map { "typeof(\($0))" }.joined(separator: ", ")) \(place)

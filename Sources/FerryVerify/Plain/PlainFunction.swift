@@ -62,7 +62,7 @@ enum PlainFunction {
                 try text(selector, arguments).folding(
                     options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
         case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
-        default: if let function = PlainTypedFunction.all[selector] { return try function(arguments) }
+        default: if let function = PlainTypedFunction.named(selector) { return try function(arguments) }
         }
         if arguments.count == 2 { throw PlainFailure("\(selector) is not known") }
         let numbers = try arguments.map { argument in
@@ -136,8 +136,9 @@ struct PlainOperator: Sendable {
             PlainOperator(selector: "rightshift:by:", integers: { ($0 >> $1, false) }),
         ].map { ($0.selector, $0) })
 
-    /// - Returns: Nil if the result is NaN.
+    /// - Returns: Nil if an argument is nil, or the result is NaN.
     func value(_ left: PlainValue, _ right: PlainValue) throws -> PlainValue {
+        if left.isNull || right.isNull { return .null }
         guard let left = PlainNumber(left), let right = PlainNumber(right) else {
             throw PlainFailure("\(selector) needs numbers")
         }
@@ -155,8 +156,13 @@ struct PlainOperator: Sendable {
 enum PlainTypedFunction {
     typealias Body = @Sendable ([PlainValue]) throws -> PlainValue
 
-    /// By selector; no argument is nil.
-    static let all: [String: Body] = [
+    /// The function of a selector; an argument that is nil gives nil.
+    static func named(_ selector: String) -> Body? {
+        guard let body = all[selector] else { return nil }
+        return { $0.contains(where: \.isNull) ? .null : try body($0) }
+    }
+
+    private static let all: [String: Body] = [
         "plist:": { try PlainPropertyList.value(in: $0[0], under: "") },
         "plist:key:": { try PlainPropertyList.value(in: $0[0], under: text($0[1])) },
         "date:format:": date, "date:format:zone:": date, "text:format:": dateText, "text:format:zone:": dateText,
