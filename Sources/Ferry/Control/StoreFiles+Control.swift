@@ -47,7 +47,8 @@ extension StoreFiles {
         guard try files.isLocked(folder + "/lock") else {
             throw FerryError(
                 .noRun, "No migration of \(path) is running.",
-                remedy: "Start the migration first: an order applies only to the call that is running.")
+                remedy: "Start the migration first, or wait until its preflight has ended: an order applies only to "
+                    + "the call that is running.")
         }
         guard let call = try files.decoded(RunControl.Call.self, at: RunControl.callPath(in: folder)) else {
             throw FerryError(

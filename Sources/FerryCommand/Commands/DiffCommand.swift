@@ -155,7 +155,7 @@ struct Difference {
             case .relationshipMadeUnordered: (.error, "\(place) is no longer ordered: its order is lost.")
             case _ where !change.isInferable:
                 (.warning, "\(place) needs a mapping model: \(change.reason ?? "The change cannot be inferred.")")
-            default: (.note, change.reason.map { "\(place): \($0)" })
+            default: (change.kind == .attributeAdded ? .warning : .note, change.reason.map { "\(place): \($0)" })
             }
         return message.map { Finding(level: level, rule: change.kind.rawValue, place: place, message: $0) }
     }

@@ -131,9 +131,10 @@ struct InspectRendering {
         let joins = (inspection?.joinTables ?? []).map {
             ["", "", $0.table] + numbers($0.rows, $0.isEstimated, contents.bytes(of: $0))
         }
-        return TextTable(
-            [.name("Entity"), .number("Number"), .name("Table"), .number("Rows"), .number("Bytes")], entities + joins
-        ).lines(width: width)
+        var columns: [TableColumn] = [.name("Entity"), .number("Number"), .name("Table"), .number("Rows")]
+        // Bytes are counted of small stores only.
+        if !(entities + joins).allSatisfy({ $0.last == "" }) { columns.append(.number("Bytes")) }
+        return TextTable(columns, (entities + joins).map { Array($0.prefix(columns.count)) }).lines(width: width)
     }
 
     private var version: String {

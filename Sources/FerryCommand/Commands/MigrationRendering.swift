@@ -93,17 +93,14 @@ struct MigrationRendering: RunReport {
         if run.outcome == .copied, rehearsal == nil {
             let check = run.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return Report(
-                Self.title, .good,
-                "\(store) is a copy of the store, which already has \(version); \(check).",
+                Self.title, .good, "\(store) is a copy of the store, which already has \(version); \(check).",
                 [.facts(margin: 14, [("Changed", changed)])] + warnings)
         }
         let verdict =
-            "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(store): "
-            + ChainText.of(run.chain) + (run.resumed ? " (resumed)" : "")
-            + (rehearsal == nil ? "" : "; nothing was changed")
+            "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(store): \(ChainText.of(run.chain))"
+            + (run.resumed ? " (resumed)" : "") + (rehearsal == nil ? "" : "; nothing was changed")
         var parts: [Report.Part] = [.space] + objects + [.list(readings)] + Report.Part.losses(run.losses)
-        parts += (run.transformed ?? []).parts
-        parts += [.list(remarks), .space, .facts(margin: 14, facts, onPage: "Figures")]
+        parts += (run.transformed ?? []).parts + [.list(remarks), .space, .facts(margin: 14, facts, onPage: "Figures")]
         parts +=
             Report.Part.differences(run.verification.differences) + warnings
             + details.parts(inRehearsal: isRehearsed, peak: run.peakResidentBytes)
@@ -237,7 +234,7 @@ struct MigrationRendering: RunReport {
         let earlier = run.earlierTime
         return Quantity.durationText(run.wallTime)
             + (earlier > .zero ? " after at least \(Quantity.durationText(earlier)) of earlier calls" : "")
-            + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
+            + (phases.isEmpty ? "" : (earlier > .zero ? "; in all at least: " : ": ") + phases.joined(separator: ", "))
     }
 
     /// Only work of a second or more of this call that grows with the rows has a speed: a swap is one transaction.

@@ -65,7 +65,8 @@ struct Console: Sendable {
 
     /// Writes the result: a JSON object, or a text for another program, which is not broken into lines.
     func result(_ report: JSON, verbatim text: String) {
-        if isJSON { output.write(report.asResult) } else if !isQuiet { output.write(text + "\n") }
+        let line = text.hasSuffix("\n") ? text : text + "\n"
+        if isJSON { output.write(report.asResult) } else if !isQuiet { output.write(line) }
     }
 
     /// Writes the result: a JSON object, or its text for lines of a width.

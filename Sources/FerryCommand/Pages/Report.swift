@@ -164,7 +164,8 @@ extension Report.Part {
 
     static func refusals(_ refusals: [FerryError]) -> [Report.Part] {
         if refusals.isEmpty { return [] }
-        return [.heading("This cannot run:")]
+        let isOfLosses = refusals.allSatisfy { $0.code == .lossRefused }
+        return [.heading(isOfLosses ? "Not accepted:" : "This cannot run:")]
             + refusals.flatMap { [.list([$0.message]), .remedy($0.wordedRemedy)] as [Report.Part] }
     }
 

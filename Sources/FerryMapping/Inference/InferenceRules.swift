@@ -90,7 +90,11 @@ struct InferenceRules {
         guard let attribute = change.property.flatMap({ matching.destination.attribute($0, of: change.entity) }),
             !attribute.isOptional, !attribute.isTransient, !attribute.isDerived, attribute.defaultValue == nil
         else { return .inferable }
-        return .inferable(when: "It is mandatory and has no default value: rows without a value are refused.")
+        // Of a new attribute no row has a value.
+        return .inferable(
+            when: "It is mandatory and has no default value: "
+                + (change.kind == .attributeAdded
+                    ? "a store with rows of \(change.entity) is refused." : "rows without a value are refused."))
     }
 
     private func types(_ change: ModelDifference.Change) -> Verdict {
