@@ -338,7 +338,9 @@ struct LinkLosses {
                 !links.contains(where: { $0.name == name }), !isCarriedElsewhere(name, by: mapping)
             else { return }
             // A link may live on beside the merged objects, too.
-            let others = own(name, of: mapping.source).contains { $0.isJoin || !$0.reading.mapping.merges(with: mapping) }
+            let others = own(name, of: mapping.source).contains {
+                $0.isJoin || !$0.reading.mapping.merges(with: mapping)
+            }
             links.append((name, others && ends != .unknown ? .inPart : ends))
         }
         for rule in mapping.relationships where !rule.mappings.isEmpty {
