@@ -106,6 +106,8 @@ package struct ChainLoss: Sendable {
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
     package var isByFilter: Bool { if case .filtered = cause { true } else { false } }
+    /// Whether values change that the property keeps.
+    var isOfType: Bool { if case .narrowed = cause { true } else { false } }
     package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
     package var merging: Merging? { if case .merged(let merging) = cause { merging } else { nil } }
 

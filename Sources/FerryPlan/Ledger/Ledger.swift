@@ -238,7 +238,8 @@ struct Ledger {
             for name in [nil] + attributes
             where whole[StoredProperty(entity: entity, property: name)] == nil
                 // Of objects that a filter leaves out, a number is told that is too low here.
-                && (name == nil || !told.contains { $0.property == name && $0.entities.contains(entity) })
+                && (name == nil
+                    || !told.contains { $0.property == name && $0.entities.contains(entity) && !$0.isOfType })
             {
                 guard let index = thinning(of: StoredProperty(entity: entity, property: name)) else { continue }
                 var loss = ChainLoss(
