@@ -175,12 +175,11 @@ struct StepResolver {
     private mutating func warnOfDroppedAndEmptyEntities() {
         let mappings = mappingModels.flatMap(\.entityMappings)
         let filled = Set(live.map(\.destination))
-        // An empty new entity needs no warning if no file has a mapping that adds it.
-        let claims = mappingModels.filter { !$0.isInferred }.flatMap(\.entityMappings)
-        // A policy's code may create objects of any entity.
-        let isDecided = mappings.allSatisfy { $0.policyClassName == nil }
-        for mapping in isDecided ? claims : []
-        where mapping.source == nil && !mapping.unreadable.contains(where: \.isOpen) {
+        // An empty new entity needs no warning if no file has a mapping that adds it, or if a policy's code may fill it.
+        let claims =
+            mappings.contains { $0.policyClassName != nil }
+            ? [] : mappingModels.filter { !$0.isInferred }.flatMap(\.entityMappings)
+        for mapping in claims where mapping.source == nil && !mapping.unreadable.contains(where: \.isOpen) {
             guard let destination = mapping.destination, !filled.contains(destination),
                 self.destination.model.entities[destination]?.isAbstract == false
             else { continue }

@@ -189,7 +189,7 @@ extension ChainLoss.Merging {
         let (old, new) = (step.source.model, step.destination.model)
         let others = step.entityMappings.filter { $0.destination == mapping.destination && $0.name != mapping.name }
         // The two parts of a mapping with `keep` read every object together.
-        let isPair = mapping.separatedFrom != nil && others.allSatisfy { $0.separatedFrom == mapping.separatedFrom }
+        let isPair = mapping.separatedFrom != nil && others.allSatisfy { $0.merges(with: mapping) }
         guard isPair || (others.isEmpty && mapping.readsEveryObject), !step.hasPolicies else { return nil }
         var keys: [String] = []
         for name in mapping.unique {
