@@ -21,7 +21,7 @@ func optimization(of room: String) -> [SwiftSetting] {
     // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
     case "program" where roomsOfOnce.contains(room):
         return [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
-    case "demo" where !handlesRows: return [.unsafeFlags(["-Onone"])]
+    case "demo": return [.unsafeFlags(["-Onone"])]
     // In a debug build, which keeps all assertions. The tests read a thousand models, which takes longer than compiling.
     case "tests" where handlesRows || room == "FerryModel": return [.unsafeFlags(["-O"])]
     default: return []
