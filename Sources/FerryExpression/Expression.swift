@@ -64,6 +64,11 @@ package indirect enum Expression: Sendable, Hashable {
         return (operands[0], Attribute(name: name, type: type))
     }
 
+    /// Whether the expression leaves out values that its attribute cannot take.
+    package var mayLeaveOut: Bool {
+        contains { if case .predefined(Self.validSelector, _) = $0 { true } else { false } }
+    }
+
     /// The member in a quantified predicate; its name is empty, so that no text can contain it.
     package static let member = Expression.variable("")
 

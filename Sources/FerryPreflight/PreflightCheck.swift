@@ -122,15 +122,16 @@ extension PreflightCheck {
 
     /// Notes rows, or values of a property, that are left out; `rows` is nil if they cannot be counted.
     mutating func noteLoss(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
-        noteLoss(entity, property, rows: rows, .damaged(what))
+        noteLoss(entity, property, rows.map { .exactly($0) } ?? .atMost(input.rows[entity] ?? 0), .damaged(what))
     }
 
-    mutating func noteLoss(_ entity: String, _ property: String?, rows: Int64?, _ cause: ChainLoss.Cause) {
+    mutating func noteLoss(
+        _ entity: String, _ property: String?, _ count: ChainLoss.Count, _ cause: ChainLoss.Cause
+    ) {
         findings.losses.append(
             ChainLoss(
                 entity: entity, property: property, entities: [entity],
-                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause,
-                count: rows.map { .exactly($0) } ?? .atMost(input.rows[entity] ?? 0)))
+                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause, count: count))
     }
 
     mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {

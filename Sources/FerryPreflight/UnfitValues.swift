@@ -77,7 +77,7 @@ package struct UnfitValues {
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if a filter or an iteration fails; ``DatabaseError``.
     func findings(of mapping: ResolvedEntityMapping, validity: Bool) throws -> [Finding] {
-        if mapping.fetches { return [] }
+        if mapping.fetches { return validity ? try leftEmpty(of: mapping) : [] }
         var checks = try ValueChecks(of: mapping, in: layout, now: now)
         for rule in mapping.attributes {
             guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }
@@ -87,6 +87,21 @@ package struct UnfitValues {
         }
         try askAboutRelationships(of: mapping, &checks)
         return try answers(of: checks)
+    }
+
+    /// The values that a mapping which fetches would leave out of all objects: only the run knows which ones it reads.
+    private func leftEmpty(of mapping: ResolvedEntityMapping) throws -> [Finding] {
+        var whole = mapping
+        (whole.filter, whole.iteration) = (nil, nil)
+        var checks = try ValueChecks(of: whole, in: layout, now: now)
+        for rule in mapping.attributes {
+            guard let expression = rule.expression, expression.mayLeaveOut,
+                !expression.contains(where: { $0 == .variable(mapping.iteration?.variable ?? "") }),
+                let attribute = model.attribute(rule.name, of: mapping.destination)
+            else { continue }
+            try checks.ask(about: rule, attribute, emptiness: false)
+        }
+        return try answers(of: checks).filter { $0.question.problem == .leftEmpty }
     }
 
     /// The answers; none if a value is too large to be read.

@@ -117,10 +117,12 @@ struct ValuesCheck: PreflightCheck {
         let type = step.resolved.destination.model.attribute(attribute, of: mapping.destination)?.type.sourceName
         let source = step.sourceAttribute(of: attribute, in: mapping)
         if let source, step.resolved.copies(source, of: mapping, besides: attribute) { return }
+        let cause = ChainLoss.Cause.unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")")
         // Of merged objects, the values of some are lost in any case.
-        noteLoss(
-            mapping.source, source, rows: mapping.unique.isEmpty ? rows : nil,
-            .unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")"))
+        let isKnown = mapping.unique.isEmpty && !mapping.fetches
+        // The parts of a mapping with `keep` are both asked about all objects.
+        if !isKnown, findings.losses.contains(where: { $0.cause == cause && $0.entity == mapping.source }) { return }
+        noteLoss(mapping.source, source, isKnown ? .exactly(rows) : .atMost(rows), cause)
     }
 
     /// The refusal of a filter or an iteration that fails.

@@ -133,6 +133,7 @@ public struct Verifier: Sendable {
             now: now ?? Date.now.timeIntervalSinceReferenceDate)
         let told = losses.filter { !$0.isOfOrder }
         return try ToldLoss.of(step.resolved, reported: counter.counted(told).map { ToldLoss($0) })
+            + ToldLoss.ofInvalidValues(in: step.resolved)
     }
 
     /// Whether the tables of a migrated store have the names that a new store has.

@@ -37,7 +37,7 @@ extension InPlaceBuilder {
             {
                 renamedIndexes.append((index.name, namesake))
             } else {
-                add("DROP INDEX \(quoted(index.name))", "the new version has no index of this name, or a different one")
+                add("DROP INDEX \(quoted(index.name))", "indexes that the new version lacks or defines differently")
             }
         }
     }
@@ -82,7 +82,7 @@ extension InPlaceBuilder {
         for table in moves.kept {
             rename(table.renames, in: table.newName, having: table.columns)
             for column in table.additions {
-                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", "a new property")
+                alter(table.newName, "ADD COLUMN \(column.name) \(column.type)", "columns of new properties")
             }
             guard let update = updates[table.newName] else { continue }
             add([update])
@@ -93,7 +93,7 @@ extension InPlaceBuilder {
     /// Renames columns; a column whose new name is still in use gets a temporary name first.
     private mutating func rename(_ renames: [Renaming], in table: String, having columns: [String]) {
         var names = Set(columns.map { $0.uppercased() })
-        let reason = "the property or the entity number in the name changed"
+        let reason = "columns with another name or number"
         var waiting: [Renaming] = []
         for (index, rename) in renames.enumerated() {
             let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()

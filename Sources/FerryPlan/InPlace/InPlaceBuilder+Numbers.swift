@@ -33,7 +33,7 @@ extension InPlaceBuilder {
         let table = history.changes.quotedName
         let whole = keptPart?.whole ?? step
         for column in history.missingTombstones(for: whole) {
-            alter(table, "ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion")
+            alter(table, "ADD COLUMN \(column) BLOB", "columns for values preserved after deletion")
         }
         let translations = HistoryTables.translations(by: whole, source, destination)
         let dropped = droppedHistory(besides: translations).inOrder { $0.number < $1.number }

@@ -159,10 +159,12 @@ struct InPlaceBuilder {
 
     private mutating func dropTriggers() {
         // Triggers first: dropping a view drops its triggers.
-        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "recreated at the end") }
-        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "recreated at the end") }
+        for trigger in schema.appTriggers {
+            add("DROP TRIGGER \(quoted(trigger.name))", "triggers of the app, recreated at the end")
+        }
+        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "views of the app, recreated at the end") }
         for name in schema.triggers {
-            add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
+            add("DROP TRIGGER \(quoted(name))", "triggers that would run on rows that Ferry writes")
         }
     }
 
@@ -208,7 +210,7 @@ struct InPlaceBuilder {
         let renamed = moves.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
         let dropsLeftovers = keptPart?.isEmpty == true
         for table in schema.leftoverTables.sorted() where dropsLeftovers || wanted.contains(table.uppercased()) {
-            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version")
+            add("DROP TABLE \(quoted(table))", "leftovers of an earlier version")
             occupied.remove(table.uppercased())
         }
         for table in rebuiltTables where wanted.contains(table.uppercased()) { setAside(table) }
@@ -219,11 +221,11 @@ struct InPlaceBuilder {
         for table in renamed where waits(table) { setAside(table.from) }
         // The others free the names for which these wait.
         for (from, to) in renamed.filter({ !waits($0) }) + renamed.filter(waits) {
-            rename(from, to: to, "the entity or relationship has another name or number")
+            rename(from, to: to, "tables with another name or number")
         }
     }
 
-    private mutating func setAside(_ table: String) { rename(table, to: freeName(), "another table takes its name") }
+    private mutating func setAside(_ table: String) { rename(table, to: freeName(), "tables whose names others take") }
 
     mutating func freeName() -> String {
         repeat { asides += 1 } while schema.tables["FERRY_\(asides)"] != nil
@@ -254,7 +256,7 @@ struct InPlaceBuilder {
     private mutating func drop(_ tables: [String]) {
         for table in tables {
             let name = current[table] ?? table
-            add("DROP TABLE \(name)", "the new version does not need it, or all of it was copied", tables: .drop(name))
+            add("DROP TABLE \(name)", "tables that the new version lacks or that were copied", tables: .drop(name))
             occupied.remove(name.uppercased())
         }
     }

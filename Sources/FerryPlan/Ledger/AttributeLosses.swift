@@ -54,11 +54,11 @@ struct AttributeLosses {
             let new = type(of: first)
         else { return nil }
         let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
-        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
-        let isKept = keep.contains { carrier in
-            carrier.reading.isOfEveryObject || (first.isPart && carrier.reading.conditions.isEmpty)
-        }
-        guard !isKept else { return nil }
+        // Objects that are carried by the narrowing mapping itself need another one that reads all of them; a part carries
+        // none, so that those which the others leave out are lost as objects.
+        if keep.contains(where: \.reading.isOfEveryObject) { return nil }
+        let mappings = carriers.mappings[property.entity] ?? []
+        if first.isPart, keep.cover(property.property ?? "", of: mappings) { return nil }
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)

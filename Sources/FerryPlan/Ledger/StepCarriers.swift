@@ -188,11 +188,7 @@ struct StepCarriers {
 
     /// Whether a rule leaves out values that its attribute cannot take.
     func mayLeaveEmpty(_ properties: Set<StoredProperty>) -> Bool {
-        properties.flatMap { all[$0] ?? [] }.contains { carrier in
-            carrier.rule?.expression?.contains {
-                if case .predefined(Expression.validSelector, _) = $0 { true } else { false }
-            } == true
-        }
+        properties.flatMap { all[$0] ?? [] }.contains { $0.rule?.expression?.mayLeaveOut == true }
     }
 
     /// A property, and of a relationship the inverse of every entity at the other end.

@@ -17,6 +17,13 @@ extension ToldLoss {
         return transformed + ledger.uncounted().map { ToldLoss($0, isCounted: false) }
     }
 
+    /// Values that a step leaves out because their attributes cannot take them; only preflight counts them.
+    package static func ofInvalidValues(in step: ResolvedStep) -> [ToldLoss] {
+        let carriers = StepCarriers(step)
+        return carriers.all.keys.filter { carriers.mayLeaveEmpty([$0]) }
+            .map { ToldLoss(entity: $0.entity, property: $0.property, number: nil) }
+    }
+
     package init(_ loss: ChainLoss, isCounted: Bool = true) {
         var number: Int64?
         if isCounted, case .exactly(let count) = loss.count { number = count }

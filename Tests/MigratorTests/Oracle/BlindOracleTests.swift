@@ -123,11 +123,19 @@ struct BlindOracleTests {
             6_000_573, 7_001_311, 6_000_790, 6_001_190,
             // A copy of another type, of which a later step drops the rest.
             8_000_175,
+            // Values that `onInvalid` leaves out of merged objects, and values that live on in a part's other type only.
+            20_000_197, 20_000_367, 20_000_443,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
         let oracle = try pair.oracle()
         #expect(oracle.looked > 100 && oracle.exceptions.isEmpty, "\(oracle.exceptions)\n\(pair.description)")
+    }
+
+    @Test("A store without the values that onInvalid leaves out is verified")
+    func verifiesLeftOutValues() throws {
+        let pair = try #require(try RandomPair(20_000_043))
+        #expect(try Self.verify(pair, 20_000_043) == [])
     }
 
     @Test("finds a value, a link and an object that go untold", arguments: ["value", "link", "object"])
