@@ -13,7 +13,10 @@ enum Manifest {
         var created: String
         var createdSeconds: Int64
         var tool: String
+        /// The store's file name.
         var store: String
+        /// The store's path from a folder that several stores share; nil in the store's own.
+        var place: String?
         var version: String?
         /// Base64, by entity.
         var versionHashes: [String: String]

@@ -145,7 +145,7 @@ extension SnapshotStore {
         let head = Manifest.Head(
             sequence: try nextSequence(), created: SnapshotNames.time(created),
             createdSeconds: created, tool: description.tool, store: description.store,
-            version: description.version,
+            place: try place(), version: description.version,
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
             rows: description.rows, archive: archive, content: content,
             external: externalFolder.map { _ in name + SnapshotNames.external })
@@ -167,7 +167,7 @@ extension SnapshotStore {
     }
 
     private func nextSequence() throws -> Int64 {
-        let highest = max(0, try list().compactMap(\.sequence).max() ?? 0)
+        let highest = max(0, try all().compactMap(\.sequence).max() ?? 0)
         guard highest < Int64.max else {
             throw FerryError(
                 .snapshotFailed, "A snapshot in \(folder) has the highest possible number.",

@@ -1,26 +1,47 @@
 package import FerryBase
 internal import Foundation
 
-/// The folder with the snapshots of one store.
+/// The snapshots of one store in a folder, which other stores may share.
 ///
 /// A snapshot exists when its manifest does: the manifest is renamed last, after the archive was decoded and compared
 /// while it was written. All other files in the folder are unfinished.
 package struct SnapshotStore: Sendable {
     package let folder: String
+    /// The real path of the store; nil if the folder has the snapshots of this store alone, which may have moved with it.
+    private let store: String?
     let files: FileLayer
 
-    package init(folder: String, files: FileLayer) {
-        self.folder = folder
-        self.files = files
+    package init(folder: String, of store: String? = nil, files: FileLayer) {
+        (self.folder, self.store, self.files) = (folder, store, files)
     }
 
-    /// All snapshots, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
+    /// The path of the store from the folder, so that both can move together; nil if the folder is the store's own.
+    func place() throws -> String? {
+        guard let store else { return nil }
+        let (from, to) = (try files.realPath(folder).split(separator: "/"), store.split(separator: "/"))
+        let common = zip(from, to).prefix { $0 == $1 }.count
+        return (Array(repeating: "..", count: from.count - common) + to[common...]).joined(separator: "/")
+    }
+
+    /// The snapshots of the store, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
+    ///
+    /// One with a damaged manifest may be of any store.
     ///
     /// The order is that of creation, whatever the clock; snapshots without a number come last, by their time.
     ///
     /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
     package func list() throws -> [Snapshot] {
         guard try files.exists(folder) else { return [] }
+        guard let place = try place() else { return try all() }
+        let name = FileLayer.name(of: place)
+        return try all().filter { snapshot in
+            guard let head = snapshot.head else { return true }
+            return head.place.map { $0 == place } ?? (head.store == name)
+        }
+    }
+
+    /// The snapshots of all stores, in the order of ``list()``.
+    func all() throws -> [Snapshot] {
         var snapshots: [Snapshot] = []
         for entry in try files.list(folder) where Self.isManifest(entry) {
             snapshots.append(try load(String(entry.name.dropLast(SnapshotNames.manifest.count))))
@@ -31,12 +52,15 @@ package struct SnapshotStore: Sendable {
         }
     }
 
-    /// The snapshot with a name, or with its archive or manifest at a path.
+    /// The snapshot with a name or a number, or with its archive or manifest at a path.
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`.
     package func snapshot(_ nameOrPath: String) throws -> Snapshot {
         let name = Snapshot.name(ofArchive: nameOrPath)
         guard try files.exists(folder + "/" + name + SnapshotNames.manifest) else {
+            if let number = Int64(name), let numbered = try list().first(where: { $0.sequence == number }) {
+                return numbered
+            }
             throw FerryError(
                 .noSnapshot, "There is no snapshot \(name) in \(folder).",
                 remedy: "\(action: .listSnapshots) lists the snapshots.")

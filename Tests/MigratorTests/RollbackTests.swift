@@ -56,6 +56,38 @@ struct RollbackTests {
         }
     }
 
+    @Test("Of a folder that stores share, each is rolled back to its own snapshot, and prunes only its own")
+    func sharesFolder() throws {
+        let folder = try TemporaryFolder()
+        let files = FileLayer()
+        let shared = URL(fileURLWithPath: folder.file("Snapshots"))
+        let paths = try ["alice", "bob"].map { name in
+            try files.createDirectory(folder.file(name))
+            let path = folder.file(name + "/App.sqlite")
+            try TinyStore.make(path, title: name)
+            _ = try StoreFiles(URL(fileURLWithPath: path)).createSnapshot(in: shared)
+            try files.remove(path)
+            try TinyStore.make(path, title: "new")
+            return path
+        }
+        let stores = paths.map { StoreFiles(URL(fileURLWithPath: $0)) }
+        let counts = try stores.map { try $0.snapshots(in: shared).map(\.sequence) }
+        #expect(counts == [[1], [2]])
+
+        let pruned = try stores[1].pruneSnapshots(in: shared, keep: 0, minimumAge: .zero)
+        #expect(pruned.removed.isEmpty && pruned.kept.map(\.sequence) == [2])
+        for (store, path) in zip(stores, paths) {
+            _ = try store.rollback(folder: shared, keepsReplaced: false)
+            #expect(try TinyStore.title(path) == FileLayer.name(of: FileLayer.parent(of: path)))
+        }
+        // Moved together, they still belong to each other.
+        try files.rename(folder.path, to: folder.path + "-moved")
+        defer { try? files.removeTree(folder.path + "-moved") }
+        let moved = StoreFiles(URL(fileURLWithPath: folder.path + "-moved/bob/App.sqlite"))
+        let found = try moved.snapshots(in: URL(fileURLWithPath: folder.path + "-moved/Snapshots"))
+        #expect(found.map(\.sequence) == [2])
+    }
+
     @Test("A rollback restores the snapshot's content, external files included", arguments: TinyStore.Form.allCases)
     func rollsBack(_ form: TinyStore.Form) throws {
         let stage = try Stage(form)

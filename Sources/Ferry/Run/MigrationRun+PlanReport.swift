@@ -22,7 +22,8 @@ extension MigrationRun {
         var report = try report(planned, store, readsRows: !checksRows)
         do {
             try RunFolder.checkIsOwn(place.runFolder, files: files)
-        } catch let error as FerryError where error.code == .runDiffers {
+            if checksRows { try requireWritable(store.sourceGuard) }
+        } catch let error as FerryError where error.code == .runDiffers || error.code == .storeReadOnly {
             report.refusals.append(error)
         }
         if let warning = budgetWarning(report.longestUnit?.time) { report.warnings.append(warning) }

@@ -167,7 +167,7 @@ final class MigrationRun {
         return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
     }
 
-    private func requireWritable(_ sourceGuard: SourceGuard) throws {
+    func requireWritable(_ sourceGuard: SourceGuard) throws {
         guard sourceGuard.access != .readWrite, place.output == nil else { return }
         throw FerryError(
             .storeReadOnly, "\(place.store) or its folder is not writable.",

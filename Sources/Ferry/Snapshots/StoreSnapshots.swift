@@ -17,7 +17,8 @@ struct StoreSnapshots {
     /// A folder of nil means `STORE.snapshots`.
     init(of store: String, folder: String?, files: FileLayer, memory: MemoryBudget = MemoryBudget()) {
         (self.store, self.memory, self.files) = (store, memory, files)
-        snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
+        let own = Self.folder(of: store)
+        snapshots = SnapshotStore(folder: folder ?? own, of: folder ?? own == own ? nil : store, files: files)
     }
 
     static func folder(of store: String) -> String { store + ".snapshots" }
@@ -40,7 +41,8 @@ struct StoreSnapshots {
             }
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
-                remedy: "Name their folder with \(setting: .snapshotFolder).")
+                remedy: try lastFolder().map { "Name the folder of the last one: \(setting: .snapshotFolder, .text($0))." }
+                    ?? "Name their folder with \(setting: .snapshotFolder).")
         }
         if let problem = chosen.problem {
             throw FerryError(
@@ -48,6 +50,17 @@ struct StoreSnapshots {
                 remedy: "Choose another one; \(action: .listSnapshots) lists them.", cause: problem)
         }
         return chosen
+    }
+
+    /// The folder of the snapshot that the log names for a rollback, if it is there and is not this one.
+    private func lastFolder() throws -> String? {
+        do {
+            guard let archive = try RunLog(beside: store, files: files).wayBack() else { return nil }
+            let folder = FileLayer.parent(of: archive)
+            return try folder != snapshots.folder && files.exists(archive) ? folder : nil
+        } catch let error as FerryError where error.code == .badLog {
+            return nil
+        }
     }
 
     /// The reason why ``choose(_:butFor:)`` chose a snapshot among all (oldest first), as a part of a sentence.

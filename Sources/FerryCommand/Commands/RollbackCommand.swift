@@ -11,7 +11,7 @@ struct RollbackCommand: Command {
         let files = StoreFiles(arguments.store)
         if arguments.has("--check") {
             let entries = try files.verifySnapshots(arguments.snapshot, in: arguments.snapshotFolder)
-            try SnapshotRendering(entries: entries).show(allOf: arguments.store, on: console)
+            try SnapshotRendering(entries: entries).show(allOf: arguments, on: console)
             return entries.contains { $0.problem != nil } ? .differs : .success
         }
         if let output = arguments.value("--output")?.fileURL {

@@ -28,7 +28,7 @@ struct SnapshotListCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let entries = try StoreFiles(arguments.store).snapshots(in: arguments.snapshotFolder)
-        try SnapshotRendering(entries: entries).show(allOf: arguments.store, on: console)
+        try SnapshotRendering(entries: entries).show(allOf: arguments, on: console)
         return .success
     }
 }
@@ -78,11 +78,11 @@ struct SnapshotRendering {
     }
 
     /// Prints all snapshots of a store; a store without snapshots must exist.
-    func show(allOf store: FileURL, on console: Console) throws {
-        if entries.isEmpty { try store.checkStoreExists() }
-        console.result(json) { width in
-            entries.isEmpty ? ["\(store.filePath) has no snapshots."] : text(width: width)
-        }
+    func show(allOf arguments: Arguments, on console: Console) throws {
+        if entries.isEmpty { try arguments.store.checkStoreExists() }
+        let (store, folder) = (arguments.store.filePath, arguments.snapshotFolder?.filePath)
+        let none = "\(store) has no snapshots in \(folder ?? store + ".snapshots"); --snapshot-dir names another folder."
+        console.result(json) { width in entries.isEmpty ? [none] : text(width: width) }
     }
 }
 
