@@ -263,7 +263,7 @@ extension FerryError.Code {
 
     /// The migrated store differs from the result of the mapping models; the store is unchanged.
     public static let verificationFailed = Self("verificationFailed", .differs)
-    /// Tables or columns of the version in the store's metadata are missing; the store is unchanged.
+    /// The store has the target version by its metadata, but lacks tables or columns of it; the store is unchanged.
     public static let storeIncomplete = Self("storeIncomplete", .differs)
     /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)

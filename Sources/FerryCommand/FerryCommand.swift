@@ -14,8 +14,15 @@ public enum FerryCommand {
         IgnoredSignals.ignore()
         ProcessMemory.begin()
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-        return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
+        let own = CommandLine.arguments.first.map(ShellWord.quoted)
+        return $program.withValue(policies.isEmpty ? program : own ?? program) {
+            run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
+        }
     }
+
+    /// The program in commands to paste: one with policies of its own, since `ferry` does not have them.
+    @TaskLocal static var program = "ferry"
+    static func isCommand(_ line: some StringProtocol) -> Bool { line.hasPrefix(program + " ") }
 
     static var commands: [any Command.Type] {
         [

@@ -211,7 +211,10 @@ extension FerryError {
         } else if error.isTooBig {
             self.init(
                 .valueTooLarge, "A value or a row is too large for memory while \(work).",
-                remedy: "Set \(setting: .memoryLimit) to at least twice its size and \(action: .again).", cause: error)
+                remedy: """
+                    Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times its size, and \
+                    \(action: .again).
+                    """, cause: error)
         } else if error.isOutOfMemory {
             self.init(
                 .outOfMemory, "SQLite ran out of memory while \(work).",

@@ -29,7 +29,7 @@ struct LargeTextsCheck: PreflightCheck {
                 refuse(
                     FerryError(
                         .memoryLimitTooLow, valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
-                        memoryLimit: options.limits.memoryLimit, needed: 2 * longest.bytes, cause: nil))
+                        memoryLimit: options.limits.memoryLimit, needed: longest.bytes, cause: nil))
                 break
             }
         }
@@ -53,7 +53,7 @@ struct LargeTextsCheck: PreflightCheck {
                 refuse(
                     FerryError(
                         .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
-                        memoryLimit: options.limits.memoryLimit, needed: 16 * longest, cause: nil))
+                        memoryLimit: options.limits.memoryLimit, needed: 8 * longest, cause: nil))
                 break
             }
         }

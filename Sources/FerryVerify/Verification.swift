@@ -151,7 +151,9 @@ package struct Verification: Sendable {
             throw FerryError(
                 .valueTooLarge,
                 "A value that must be in memory as a whole needs more than \(memory.limit >> 20) MiB of it.",
-                remedy: "Set \(setting: .memoryLimit) to at least twice its size.", cause: error)
+                remedy: """
+                    Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times its size.
+                    """, cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
                 .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to continue.", cause: error)

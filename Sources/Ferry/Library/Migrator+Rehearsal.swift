@@ -62,7 +62,7 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var migration: MigrationReport?
     /// The source rows that were read, over all steps.
     public var rows: Int64 = 0
-    /// The time of carrying the rows.
+    /// The time of carrying the rows and their relationships.
     public var rowTime: Duration = .zero
     /// The longest chunk of rows, including its commit.
     public var longestChunk: Duration = .zero
@@ -78,7 +78,7 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     init(_ migration: MigrationReport) {
         self.migration = migration
         rows = migration.entityMappings.map(\.read).clampedSum
-        rowTime = migration.phases.first { $0.phase == .rows }?.time ?? .zero
+        rowTime = migration.phases.filter { [.rows, .relationships].contains($0.phase) }.map(\.time).reduce(.zero, +)
         longestChunk = migration.chunks.longest ?? .zero
         longestUnit = max(migration.longestUnit ?? .zero, longestChunk)
         (peakResidentBytes, peakDiskBytes) = (migration.peakResidentBytes, migration.peakDiskBytes ?? 0)

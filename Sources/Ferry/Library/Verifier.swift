@@ -209,7 +209,7 @@ public struct Verifier: Sendable {
         if let refusal = plan.refusals.first(where: { $0.code == .missingPolicy }) {
             throw FerryError(
                 .unsupported,
-                "A migration policy created objects from \(old.path) to \(new.path), and only its code knows which.",
+                "A migration policy created objects of \(new.path) from \(old.path), and only its code knows which.",
                 remedy: """
                     Verify the store by itself, without \(setting: .source). The migration itself \
                     verifies what a policy leaves to the mapping.

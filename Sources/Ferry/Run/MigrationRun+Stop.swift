@@ -45,7 +45,7 @@ extension StopRequest {
         self.init(
             following: other, budgetNanoseconds: budget?.clampedNanoseconds,
             budgetSpent: FerryError(
-                .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is used up.",
+                .budgetSpent, "The budget of \(budget.map(\.inUnits) ?? "this call") is used up.",
                 remedy: "\(action: .again) to continue, or with \(on: .restart) to start over."))
     }
 }

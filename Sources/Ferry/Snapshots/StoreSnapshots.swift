@@ -41,7 +41,9 @@ struct StoreSnapshots {
             }
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
-                remedy: try lastFolder().map { "Name the folder of the last one: \(setting: .snapshotFolder, .text($0))." }
+                remedy: try lastFolder().map {
+                    "The last one is in another folder: \(setting: .snapshotFolder, .text($0))."
+                }
                     ?? "Name their folder with \(setting: .snapshotFolder).")
         }
         if let problem = chosen.problem {

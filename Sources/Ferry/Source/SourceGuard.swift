@@ -68,7 +68,7 @@ package final class SourceGuard {
             throw FerryError(
                 .notADatabase, "\(path) is a folder, not a store.", remedy: "Pass the store's main file in it.")
         }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "not a regular file") }
+        guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "a pipe, a socket or a device") }
         guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
     }
 

@@ -227,7 +227,7 @@ enum RollbackPlace {
             self = .nothing
             return
         }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(store, "not a regular file") }
+        guard attributes.isRegularFile else { throw FerryError.notADatabase(store, "a pipe, a socket or a device") }
         do {
             try OpenedStore.reading(store, files: files) { _ in }
             self = .store

@@ -145,7 +145,7 @@ struct Arguments {
     /// A pasted command reads `ferry.json` again, but for the option that it gives.
     func commandLine(with name: String, _ added: [String]) -> String {
         let shown = syntax.options.filter { $0.name == name ? $0.kind == .repeated : isTyped($0.name) }
-        let words = ["ferry", syntax.name] + operands.map(ShellWord.quoted) + words(of: shown, quoted)
+        let words = [FerryCommand.program, syntax.name] + operands.map(ShellWord.quoted) + words(of: shown, quoted)
         return (words + added.flatMap { quoted(name, $0) }).joined(separator: " ")
     }
 
@@ -157,7 +157,7 @@ struct Arguments {
             isTyped($0.name) && !["--output", "--json", "--progress"].contains($0.name)
                 && (migrates || ["--models", "--config", "--snapshot-dir"].contains($0.name))
         }
-        return (["ferry", RepairCommand.name, ShellWord.quoted(store)] + words(of: shared, quoted))
+        return ([FerryCommand.program, RepairCommand.name, ShellWord.quoted(store)] + words(of: shared, quoted))
             .joined(separator: " ")
     }
 

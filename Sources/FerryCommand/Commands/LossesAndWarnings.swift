@@ -66,9 +66,7 @@ extension [String] {
     }
 }
 
-extension String {
-    var sentenceEnd: String { hasSuffix(".") ? self : self + "." }
-}
+extension String { var sentenceEnd: String { hasSuffix(".") ? self : self + "." } }
 
 extension FerryWarning {
     var json: JSON {

@@ -68,9 +68,7 @@ extension Arguments {
 /// The library's type for a file's place; files that only pass it on need not import Foundation.
 typealias FileURL = URL
 
-extension String {
-    var fileURL: FileURL { URL(filePath: self) }
-}
+extension String { var fileURL: FileURL { URL(filePath: self) } }
 
 extension URL {
     /// - Throws: `.notFound` if no store exists at this path; then "nothing found" would mislead.
@@ -97,9 +95,7 @@ extension FileLayer {
     }
 }
 
-extension Date {
-    var moment: String { formatted(.iso8601) }
-}
+extension Date { var moment: String { formatted(.iso8601) } }
 
 /// A file of version names in their order: one on each line, but for empty lines and `#` comments; or a JSON array.
 enum ChainFile {

@@ -238,9 +238,7 @@ extension PlanReport.Step.Mode {
     }
 }
 
-extension String {
-    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
-}
+extension String { var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() } }
 
 /// The parts of a plan's JSON that the report of a migration has, too.
 extension PlanReport {

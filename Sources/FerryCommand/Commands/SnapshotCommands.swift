@@ -81,7 +81,7 @@ struct SnapshotRendering {
     func show(allOf arguments: Arguments, on console: Console) throws {
         if entries.isEmpty { try arguments.store.checkStoreExists() }
         let (store, folder) = (arguments.store.filePath, arguments.snapshotFolder?.filePath)
-        let none = "\(store) has no snapshots in \(folder ?? store + ".snapshots"); --snapshot-dir names another folder."
+        let none = "\(store) has no snapshots in \(folder ?? store + ".snapshots"); --snapshot-dir names another one."
         console.result(json) { width in entries.isEmpty ? [none] : text(width: width) }
     }
 }

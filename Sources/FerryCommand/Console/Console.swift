@@ -136,7 +136,7 @@ extension FerryError {
         guard !remedy.isEmpty else { return [] }
         let margin = String(repeating: " ", count: indent)
         return wordedRemedy.split(separator: "\n").map { line in
-            line.hasPrefix("ferry ") ? Emphasis.command.mark("\(margin)  \(line)") : margin + line
+            FerryCommand.isCommand(line) ? Emphasis.command.mark("\(margin)  \(line)") : margin + line
         }
     }
 

@@ -46,7 +46,7 @@ struct Report: Sendable {
         case .table(let columns, let rows, _): Self.filled(columns, rows).lines(width: width)
         case .remedy(let text):
             text.split(separator: "\n").map {
-                $0.hasPrefix("ferry ") ? Emphasis.command.mark("      " + $0) : "    " + $0
+                FerryCommand.isCommand($0) ? Emphasis.command.mark("      " + $0) : "    " + $0
             }
         case .space: [""]
         case .onPage: []
@@ -112,7 +112,7 @@ struct Report: Sendable {
         case .remedy(let text):
             return text.split(separator: "\n").map { line in
                 let words = String(line.drop { $0 == " " })
-                guard words.hasPrefix("ferry ") else { return .element("p", [:], keepingOptions(words)) }
+                guard FerryCommand.isCommand(words) else { return .element("p", [:], keepingOptions(words)) }
                 return .element(
                     "pre", [:], TextWrap.command(words, width: commandWidth).joined(separator: "\n"))
             }

@@ -86,15 +86,16 @@ struct LargeRows: BoundRows {
 }
 
 extension FerryError {
-    /// Refuses a row that needs more memory than the limit allows; `needed` are its bytes in memory, if they are known.
+    /// Refuses a row that needs more memory than the limit allows; `needed` are the bytes of its values, if they are known.
+    ///
+    /// Beside the program's own memory, values take up to three times their size, where objects are merged.
     package init(
         _ code: Code = .valueTooLarge, valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int,
         needed: Int? = nil, cause: (any Error)?
     ) {
-        let mebibyte = 1 << 20
         let limit: Remedy =
-            needed.map { "Give \(setting: .memoryLimit, .mebibytes(($0 + mebibyte - 1) / mebibyte))" }
-            ?? "Set \(setting: .memoryLimit) to at least twice their size"
+            needed.map { "Give \(setting: .memoryLimit, .mebibytes(((3 * $0 + MemoryBudget.program) >> 20) + 1))" }
+            ?? "Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times their size"
         let row = key.map { "\(entity) with key \($0)" } ?? "An object created from \(entity)"
         let which =
             SQLiteLibrary.limitsWholeRows
@@ -210,7 +211,7 @@ final class LargeRowWriter {
         // The values beside a text of the largest size may take as much as in any chunk.
         let cost = cost(of: transfers, row, place)
         guard cost <= options.wholeValueBytes + options.valueBytes else {
-            throw refusal(of: origin, needed: 2 * cost, cause: nil)
+            throw refusal(of: origin, needed: cost, cause: nil)
         }
         // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
         try connection.with(.length, .max) {

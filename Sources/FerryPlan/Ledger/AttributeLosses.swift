@@ -95,9 +95,11 @@ struct AttributeLosses {
     /// Values of which objects that become one keep one.
     private func merged(_ property: StoredProperty) -> ChainLoss? {
         guard let found = carriers.all[property] else { return nil }
+        // Different values may become one key where a function computes it.
         func mayVanish(_ carrier: Carrier) -> Bool {
             let unique = carrier.reading.mapping.unique
-            return !unique.isEmpty && !unique.contains(carrier.destination.property ?? "")
+            let isKey = unique.contains(carrier.destination.property ?? "") && !carrier.isTransformed
+            return !unique.isEmpty && !isKey
         }
         let others = found.filter { !mayVanish($0) }
         guard let first = found.first(where: mayVanish), carriers.policy(of: property) == nil,
