@@ -216,6 +216,8 @@ extension Setting: CustomStringConvertible {
         case .flag(let isOn): "\(name) = \(isOn)"
         case .choice(let name): "\(self.name) = .\(name)"
         case .text(let text): "\(name) = \"\(text)\""
+        // A migrator takes these.
+        case .element(let text) where name == .mappings: "\(name): [URL(filePath: \"\(text)\")]"
         case .element(let text): "\(name) = [\"\(text)\"]"
         case .number(let number): "\(name) = \(number)"
         case .mebibytes(let count): "\(name) = \(count) << 20"

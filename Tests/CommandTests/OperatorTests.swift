@@ -313,7 +313,7 @@ struct OperatorTests {
     func asks() throws {
         let no = try Terminal.run(words, width: 120, in: app.folder.path)
         #expect(no.text.contains("will be migrated from App to App 2: 200 rows."))
-        #expect(no.text.contains("It loses Book.shelf.") && no.text.contains("was not confirmed"), "\(no.text)")
+        #expect(no.text.contains("Loses: Book.shelf, ") && no.text.contains("was not confirmed"), "\(no.text)")
         #expect(!exists("App.sqlite.ferry-log.json"))
         for more in [["--output", "New.sqlite"], ["--rehearse"], ["--json"]] {
             let screen = try Terminal.run(words + more, width: 120, in: app.folder.path)

@@ -43,7 +43,7 @@ extension StoreFiles {
     public func control(_ order: RunOrder) throws -> RunOrders {
         let path = store.filePath
         let files = FileLayer()
-        let folder = RunFolder.path(beside: try files.exists(path) ? files.realPath(path) : path)
+        let folder = RunFolder.path(beside: try realPath())
         guard try files.isLocked(folder + "/lock") else {
             throw FerryError(
                 .noRun, "No migration of \(path) is running.",

@@ -20,11 +20,11 @@ public struct StoreFiles: Sendable {
     ///
     /// - Throws: ``FerryError`` when the folder cannot be read.
     public func status() throws -> RunStatus {
-        let path = store.filePath
-        let folder = RunFolder.path(beside: try files.exists(path) ? files.realPath(path) : path)
+        let path = try realPath()
+        let folder = RunFolder.path(beside: path)
         let isRunning = try files.isLocked(folder + "/lock")
         guard try RunFolder.exists(folder, files: files), let record = try RunFolder.read(folder, files: files) else {
-            return isRunning ? RunStatus(state: .running) : try lastRun()
+            return isRunning ? RunStatus(state: .running) : try lastRun(of: path)
         }
         var status = RunStatus(state: isRunning ? .running : .interrupted)
         status.phase = record.head.phase
@@ -54,8 +54,8 @@ public struct StoreFiles: Sendable {
     }
 
     /// The log's entry for the last run that ended.
-    private func lastRun() throws -> RunStatus {
-        guard let last = try RunLog(beside: store.filePath, files: files).last else { return RunStatus(state: .none) }
+    private func lastRun(of path: String) throws -> RunStatus {
+        guard let last = try RunLog(beside: path, files: files).last else { return RunStatus(state: .none) }
         var status = RunStatus(state: .finished)
         status.fraction = 1
         status.runID = last.id
@@ -213,9 +213,13 @@ public struct StoreFiles: Sendable {
 
     /// The snapshots of the store, which itself may be missing.
     private func snapshotStore(_ folder: URL?) throws -> StoreSnapshots {
+        StoreSnapshots(of: try realPath(), folder: folder?.filePath, files: files)
+    }
+
+    /// The path without links; the store may be missing.
+    func realPath() throws -> String {
         let path = store.filePath
-        let real = try files.exists(path) ? files.realPath(path) : path
-        return StoreSnapshots(of: real, folder: folder?.filePath, files: files)
+        return try files.exists(path) ? files.realPath(path) : path
     }
 }
 

@@ -223,8 +223,8 @@ extension StoreMigration {
         }
         let time = plan.estimatedTime.flatMap { $0 >= .seconds(1) ? ", about \(Quantity.durationText($0))" : nil } ?? ""
         let values = ["store": store, "from": from, "to": to, "rows": plan.rows.counting("row"), "time": time]
-        let losses = plan.losses.map(\.name).joined(separator: ", ")
-        return Template.messages.lines("first run", values) + (losses.isEmpty ? [] : ["It loses \(losses)."]) + wayBack
+        let losses = plan.losses.isEmpty ? [] : [plan.losses.sentence]
+        return Template.messages.lines("first run", values) + losses + wayBack
     }
 }
 
