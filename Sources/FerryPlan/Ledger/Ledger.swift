@@ -235,13 +235,13 @@ struct Ledger {
         var losses: [ChainLoss] = []
         for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
             let attributes = model.leaves(of: entity).filter { !$0.isTransient }.map { Optional($0.name) }
-            for name in [nil] + attributes
-            where whole[StoredProperty(entity: entity, property: name)] == nil
-                // Of objects that a filter leaves out, a number is told that is too low here.
-                && (name == nil
-                    || !told.contains { $0.property == name && $0.entities.contains(entity) && !$0.isOfType })
-            {
+            for name in [nil] + attributes where whole[StoredProperty(entity: entity, property: name)] == nil {
                 guard let index = thinning(of: StoredProperty(entity: entity, property: name)) else { continue }
+                // Of objects that a filter leaves out, a number is told that is too low here, as of what an earlier step loses.
+                let isTold = told.contains {
+                    $0.property == name && $0.entities.contains(entity) && !$0.isOfType && $0.step > index
+                }
+                if name != nil, isTold { continue }
                 var loss = ChainLoss(
                     entity: entity, property: name, entities: [entity], version: versions[index],
                     step: index + 1, cause: .carriedInPart(by: []))

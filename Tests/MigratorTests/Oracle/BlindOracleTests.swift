@@ -127,6 +127,8 @@ struct BlindOracleTests {
             20_000_197, 20_000_367, 20_000_443,
             // Values of which a function makes the key of merged objects.
             20_030_158,
+            // Values that an earlier step loses of some objects, and a later one of more.
+            20_030_029,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
