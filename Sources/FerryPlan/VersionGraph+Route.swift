@@ -120,10 +120,13 @@ extension VersionGraph {
         }
         let paths = Set(leading.map(\.path))
         let missing = path.flatMap { edge in
-            edge.mappingModels.filter { model in
-                paths.contains(model.path)
-                    && !model.isCovered(by: edge.mappingModels.filter { !paths.contains($0.path) })
-            }.map { ($0, edge) }
+            var known = edge.mappingModels.filter { !paths.contains($0.path) }
+            return edge.mappingModels.compactMap { model -> (MappingModel, Edge)? in
+                // Of two that map the same entities, only one can be given.
+                guard paths.contains(model.path), !model.isCovered(by: known) else { return nil }
+                known.append(model)
+                return (model, edge)
+            }
         }
         guard !missing.isEmpty else { return nil }
         // Many files of one folder are given by the folder.

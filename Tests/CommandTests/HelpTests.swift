@@ -38,6 +38,12 @@ struct HelpTests {
         }
     }
 
+    @Test("A number stays on the line of its unit")
+    func keepsUnits() {
+        #expect(TextWrap.lines("verify  took 3.3 s", width: 16) == ["verify  took", "  3.3 s"])
+        #expect(TextWrap.lines("verify  took 3 steps", width: 16) == ["verify  took 3", "  steps"])
+    }
+
     @Test("Each command's help fits a screen of 80 columns and 45 lines", arguments: FerryCommand.commandNames)
     func fitsScreen(_ name: String) {
         let help = Captured.run(name.split(separator: " ").map(String.init) + ["--help"], width: 80)

@@ -151,6 +151,12 @@ struct MappingCommandTests {
         let (store, result) = (folder.file("Old.sqlite"), folder.file("New.sqlite"))
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let sources = ["--models", old, "--models", new, "--mappings", file]
+        let refused = FerryCommand.$program.withValue("./mine") {
+            Captured.run(
+                ["migrate", store, "--to", "New", "--output", result] + sources,
+                policies: ["BookPolicy": { BookPolicy() }])
+        }
+        #expect(refused.diagnostics.contains("\n         ./mine migrate "), "\(refused.diagnostics)")
         let migrated = Captured.run(
             ["migrate", "--accept-loss", store, "--to", "New", "--output", result, "--progress", "none"] + sources,
             policies: ["BookPolicy": { BookPolicy() }])

@@ -116,7 +116,8 @@ enum TextWrap {
         return lines
     }
 
-    /// The spaces at which a text may be broken; none in commands between backticks or quotes.
+    private static let units: Set<Substring> = ["ms", "s", "min", "h", "KiB", "MiB", "GiB", "bytes"]
+    /// The spaces at which a text may be broken; none in commands between backticks or quotes, or before a unit.
     private static func breaks(in text: Substring, from start: Substring.Index) -> [Substring.Index] {
         var places: [Substring.Index] = []
         var place = text.startIndex
@@ -131,7 +132,8 @@ enum TextWrap {
                 place = text.index(after: end)
                 continue
             }
-            if character == " ", place >= start { places.append(place) }
+            let isBeforeUnit = last.isNumber && units.contains(text[next...].prefix { $0.isLetter })
+            if character == " ", place >= start, !isBeforeUnit { places.append(place) }
             last = character
             place = next
         }
