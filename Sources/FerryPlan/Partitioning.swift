@@ -80,13 +80,15 @@ struct Partitioning {
         return Need(reason: "relationship \(relationship.name) takes what \(other.name) created", isRelationship: true)
     }
 
-    /// The order of giving new keys: by position, but `unique` after all mappings whose objects it can find.
+    /// The order of giving new keys: by position, but `unique` after all mappings whose new objects it can find.
     private static func keyRank(
         of mapping: ResolvedEntityMapping, in mappings: [ResolvedEntityMapping]
     ) -> (Int, Int, Int) {
         guard !mapping.unique.isEmpty else { return (mapping.position, 0, mapping.position) }
-        let carrying = mappings.filter { $0.unique.isEmpty && $0.destination == mapping.destination }.map(\.position)
-        return (max(mapping.position, carrying.max() ?? 0), 1, mapping.position)
+        let makers = mappings.filter {
+            $0.unique.isEmpty && $0.destination == mapping.destination && (!$0.keepsPrimaryKey || $0.policy != nil)
+        }
+        return (max(mapping.position, makers.map(\.position).max() ?? 0), 1, mapping.position)
     }
 
     /// Groups mappings that dependencies connect, in the order of their first positions.

@@ -45,13 +45,21 @@ package struct SettlingStatements {
             other != table || otherColumn != column
         else { return [] }
         let number = otherEntity.map { ", \($0) = p.number" } ?? ""
+        let isFree = isAfterOtherSide ? " AND \(other).\(otherColumn) IS NULL" : ""
         return [
             "UPDATE main.\(other) SET \(otherColumn) = p.k\(number) FROM (SELECT \(column) AS target, min(Z_PK) AS k, "
                 + "Z_ENT AS number FROM main.\(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS p "
-                + "WHERE \(other).Z_PK = p.target",
+                + "WHERE \(other).Z_PK = p.target\(isFree)",
             "UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND Z_PK IS NOT "
                 + "(SELECT o.\(otherColumn) FROM main.\(other) AS o WHERE o.Z_PK = \(table).\(column))",
         ]
+    }
+
+    /// Whether the other side, whose rules come later, was settled before: its links stay.
+    private var isAfterOtherSide: Bool {
+        let inverse = step.destination.model.inverseKey(of: assignment.relationship)
+        return step.program.fills.relationships.prefix { $0.declared != assignment.declared }
+            .contains { $0.declared == inverse }
     }
 
     /// The rules of the other side, for other entity mappings.

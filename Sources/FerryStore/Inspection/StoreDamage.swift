@@ -107,7 +107,12 @@ private struct DamageScan {
                     more.append((.oneSidedInverse, "b.Z_PK IS NOT NULL AND b.\(inverse) IS NOT a.Z_PK"))
                 }
                 if let entityColumn {
-                    more.append((.wrongEntity, "b.Z_PK IS NOT NULL AND a.\(entityColumn) IS NOT b.Z_ENT"))
+                    more.append(
+                        (
+                            .wrongEntity,
+                            "b.Z_PK IS NOT NULL AND a.\(entityColumn) IS NOT b.Z_ENT"
+                                + (layout.isOwner("a.", of: key).map { " AND \($0)" } ?? "")
+                        ))
                 }
                 if let orderColumn {
                     more.append((.missingOrder, "a.\(orderColumn) IS NULL"))

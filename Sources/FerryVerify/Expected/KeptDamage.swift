@@ -7,7 +7,8 @@ internal import FerryStore
 
 /// Damage of the source's relationships that a migration in place leaves under the same key; never sound links.
 ///
-/// The damage is a dangling key, or a key whose object has an inverse that does not lead back.
+/// The damage is a dangling key, a key in a row of another entity, or a key whose object has an inverse that does not lead
+/// back.
 final class KeptDamage {
     private unowned let context: VerificationContext
     private var statements: [PropertyKey: Statement?] = [:]
@@ -59,7 +60,8 @@ final class KeptDamage {
         let others = context.source.numbers(ofFamily: relationship.destinationEntity).sqlList
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var faults = ["t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
+            // A row of another entity in the table does not have the relationship.
+            var faults = ["o.Z_ENT NOT IN (\(owners))", "t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
             if let entityColumn { faults.append("o.\(entityColumn) IS NOT t.Z_ENT") }
             if let orderColumn { faults.append("typeof(o.\(orderColumn)) <> 'integer'") }
             // Companion columns of a NULL key; or another object whose foreign key leads to this one.

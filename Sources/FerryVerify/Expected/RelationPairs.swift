@@ -179,23 +179,19 @@ final class RelationPairs {
         return last?.isInverse == true ? "1 - side" : "side"
     }
 
-    /// The rank of a pair: the lowest is first.
-    ///
-    /// Of several objects with a key to one in a one-to-one, the lowest key is first.
-    private var rank: String {
-        let place = relation.other == nil ? "rowid" : "CASE side WHEN 1 THEN b ELSE rowid END"
-        return "(\(sideOrder)) * 1152921504606846976 + \(place)"
-    }
+    /// Ranks are sums with multiples of this number, which no key or rowid reaches.
+    private static let more: Int64 = 1 << 59
 
     private var firstForEachOwner: String {
-        "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
+        let rank = "(\(sideOrder)) * \(Self.more) + rowid"
+        return "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
     }
 
     /// Finds the pairs of a one-to-one: fills the table `_claimed`, which has each `b` once.
     ///
-    /// Each `a` takes its first candidate. If several `a` take the same `b`, those of the side of the last rule count, of
-    /// these the pair on which both sides of the source agree, else the lowest key. Pairs of the other side alone count if
-    /// both objects are still free.
+    /// Each object with a rule takes its first candidate. If several take the same object, those of the side of the last
+    /// rule count, of these the pair on which both sides of the source agree, else the lowest key. Pairs of the other side
+    /// alone count if both objects are still free.
     ///
     /// Common table expressions would take memory outside the cache of the lookup file, whose tables are filled in the
     /// order of their keys.
@@ -211,12 +207,16 @@ final class RelationPairs {
         }
         let isMirrored = "EXISTS (SELECT 1 FROM \(mirrored) AS m WHERE m.a = o.a AND m.b = o.b)"
         let queries = [
+            "INSERT INTO \(mirrored) (a, b) SELECT DISTINCT a, b FROM \(table) WHERE side = 2 ORDER BY a, b",
             """
-            INSERT INTO \(own) (a, b, late) SELECT a, b, \(sideOrder) FROM (
-                SELECT a, b, side, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a
+            INSERT INTO \(own) (a, b, late) SELECT a, b, late FROM (
+                SELECT a, b, late, min(late * \(Self.more) * 2 + (side = 1) * ((NOT \(isMirrored)) * \(Self.more) + b))
+                FROM (
+                    SELECT a, b, side, \(sideOrder) AS late, min(rowid) FROM \(table) WHERE side < 2
+                    GROUP BY side, CASE side WHEN 0 THEN a ELSE b END) AS o
+                GROUP BY a) ORDER BY a
             """,
             "DELETE FROM \(own) WHERE late AND b IN (SELECT b FROM \(own) WHERE NOT late)",
-            "INSERT INTO \(mirrored) (a, b) SELECT DISTINCT a, b FROM \(table) WHERE side = 2 ORDER BY a, b",
             """
             INSERT INTO \(agreed) (a, b) SELECT min(a), b FROM \(own) AS o WHERE \(isMirrored) GROUP BY b ORDER BY b
             """,

@@ -49,6 +49,8 @@ final class RandomPair {
     private var words: [MappingWords] = []
     private var texts: [String] = []
     private var told: [BlindOracle.Told] = []
+    /// The statements that damaged the source.
+    private var damage: [String] = []
     private var stores: [String] { ["Old", "Middle", "New"].map { folder.file("\($0).sqlite") } }
     var source: String { stores[0] }
     var destination: String { stores[2] }
@@ -78,7 +80,7 @@ final class RandomPair {
             guard try addMapping(seed, step) else { return nil }
         }
         var random = SplitMix(seed: seed)
-        for _ in 0..<changes { _ = try Self.changeAny(of: source, &random) }
+        for _ in 0..<changes { damage += [try Self.changeAny(of: source, &random)].compactMap { $0 } }
         if models.count > 2, try migrate(to: "V2", at: stores[1]) == nil { return nil }
         told = []
         guard try migrate(to: "V\(models.count)", at: destination) != nil else { return nil }
@@ -180,7 +182,7 @@ final class RandomPair {
             return nil
         }
         if let run, run.code == .verificationFailed {
-            Self.keep(folder, models)
+            keep()
             let differences = (run.cause as? VerificationDifferences)?.summary.differences ?? []
             throw Unverified(differences: differences.map { "\($0.check) of \($0.entity ?? "?") \($0.property ?? "")" })
         }
@@ -188,10 +190,14 @@ final class RandomPair {
             // The verdict names what nobody can check before the run.
             let names = (plan?.notChecked ?? []).flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "." } }
             let properties = names.map { $0.split(separator: ".") }.filter { $0.count == 2 }.map { $0[1].lowercased() }
-            if planned == nil, let message = run?.message.lowercased(), properties.contains(where: message.contains) {
+            // A long list has only its first names.
+            let isCut = run?.code == .rowFailed && names.contains("more")
+            if planned == nil, let message = run?.message.lowercased(),
+                isCut || properties.contains(where: message.contains)
+            {
                 return (plan, nil)
             }
-            Self.keep(folder, models)
+            keep()
             throw Disagreement(plan: planned.map { "\($0)" } ?? "runs", run: run.map { "\($0)" } ?? "runs")
         }
         return (plan, report)
@@ -224,20 +230,21 @@ final class RandomPair {
     }
 
     /// Keeps a copy of the stores where `FERRY_ORACLE_KEEP` says.
-    private static func keep(_ folder: TemporaryFolder, _ models: [ManagedObjectModel]) {
+    private func keep() {
         guard let place = ProcessInfo.processInfo.environment["FERRY_ORACLE_KEEP"],
             !FileManager.default.fileExists(atPath: place)
         else { return }
         do {
             try FileManager.default.copyItem(atPath: folder.path, toPath: place)
-            try Self.describe(models).write(toFile: "\(place)/models.txt", atomically: true, encoding: .utf8)
+            let text = (damage + [Self.describe(models)]).joined(separator: "\n")
+            try text.write(toFile: "\(place)/models.txt", atomically: true, encoding: .utf8)
         } catch {
             Issue.record("The stores were not kept: \(error)")
         }
     }
 
     func oracle() throws -> BlindOracle {
-        Self.keep(folder, models)
+        keep()
         var sides: [StoreSide] = []
         for (index, model) in models.enumerated() {
             sides.append(try StoreSide(index == models.count - 1 ? destination : stores[index], model))
