@@ -53,7 +53,9 @@ struct LinkLosses {
             let owners = mappings[entity] ?? []
             for link in old.relationships(of: entity) where !link.isTransient && isTold(link, of: entity) {
                 let property = StoredProperty(entity: entity, property: link.name)
-                let pairs = pairs(link, of: entity)
+                let all = pairs(link, of: entity)
+                // Where a rule keeps one of several links, those of the others are lost beside rules that keep all.
+                let pairs = all.contains { !$0.isNarrow } ? all.filter { !$0.isNarrow } : all
                 let others = old.concreteFamily(of: link.destinationEntity).inOrder(by: codeUnitOrder)
                 let ends = others.flatMap { (mappings[$0] ?? []).carriers }
                 let isWhole = ends.allSatisfy { end in
@@ -71,7 +73,9 @@ struct LinkLosses {
                     except: pairs.map { .init(owner: $0.owner.reading, end: $0.end) }.distinct)
                 // An object that stands for a link may be related to others than those that the ends become; what a link of
                 // merged objects becomes, only the run knows.
-                if own.contains(where: \.isJoin) || pairs.contains(where: \.mayMeetOthers) { loss.pass = 0 }
+                if own.contains(where: \.isJoin) || pairs.contains(where: \.mayMeetOthers) || pairs.count < all.count {
+                    loss.pass = 0
+                }
                 losses.append(loss)
             }
         }
@@ -84,6 +88,8 @@ struct LinkLosses {
         let end: ChainLoss.Reading
         /// Whether the object at the end is read for each of its links.
         var isEndOfEach = false
+        /// Whether one of several links stays.
+        var isNarrow = false
 
         var mayMeetOthers: Bool {
             isEndOfEach || !owner.reading.mapping.unique.isEmpty || !end.mapping.unique.isEmpty
@@ -98,7 +104,7 @@ struct LinkLosses {
 
     private func pairs(_ link: Relationship, of entity: String) -> [Pair] {
         let own = own(link.name, of: entity).flatMap { carrier in
-            targets(of: carrier).map { Pair(owner: carrier, end: .init($0)) }
+            targets(of: carrier).map { Pair(owner: carrier, end: .init($0), isNarrow: isNarrow(carrier, link)) }
         }
         guard let inverse = old.inverse(of: link) else { return own }
         return own
@@ -107,10 +113,16 @@ struct LinkLosses {
                     targets(of: carrier).filter { $0.source == entity }.map { mapping in
                         Pair(
                             owner: Carrier(reading: .init(mapping), destination: carrier.destination),
-                            end: carrier.reading, isEndOfEach: carrier.isJoin)
+                            end: carrier.reading, isEndOfEach: carrier.isJoin, isNarrow: isNarrow(carrier, inverse))
                     }
                 }
             }
+    }
+
+    /// Whether the objects of a rule keep one of several links.
+    private func isNarrow(_ carrier: Carrier, _ link: Relationship) -> Bool {
+        let target = carrier.related.flatMap { new.relationship($0.name, of: carrier.reading.mapping.destination) }
+        return link.isToMany && target?.isToMany == false && !carrier.isJoin
     }
 
     /// The mappings to whose objects a rule relates.
@@ -195,10 +207,12 @@ struct LinkLosses {
                     let own = new.key(of: rule.name, in: mapping.destination)
                 else { continue }
                 if !target.isToMany {
-                    places[Place(key: own, mapping: mapping.name), default: []].append((side, property))
+                    for name in makers(ofObjectsOf: mapping) {
+                        places[Place(key: own, mapping: name), default: []].append((side, property))
+                    }
                 }
                 if let other = new.inverseKey(of: target), new.inverse(of: target)?.isToMany == false {
-                    for name in rule.mappings {
+                    for name in rule.mappings.compactMap(step.entityMapping).flatMap(makers).distinct {
                         places[Place(key: other, mapping: name), default: []].append((side, property))
                     }
                 }
@@ -218,6 +232,12 @@ struct LinkLosses {
             }
         }
         return losses
+    }
+
+    /// The entity mappings whose objects a mapping makes or may find by `unique`.
+    private func makers(ofObjectsOf mapping: ResolvedEntityMapping) -> [String] {
+        if mapping.unique.isEmpty { return [mapping.name] }
+        return step.entityMappings.filter { $0.destination == mapping.destination }.map(\.name)
     }
 
     /// A relationship of the objects of one entity mapping.

@@ -84,6 +84,11 @@ struct BlindOracleTests {
             20_000_558, 20_010_112, 20_020_190, 20_020_544,
             // Two objects with a key to one, and a merged object with several of its own: the pairs of a one-to-one.
             20_020_254, 20_000_671,
+            // Links of a later rule to objects that an earlier one relates, and a link that another rule takes of objects found
+            // by `unique`.
+            20_010_069,
+            // One of several links beside a rule that carries all of some objects.
+            20_010_183,
             // New keys of merged objects, of which a later mapping keeps some.
             20_020_109, 20_020_332,
         ] as [UInt64])
