@@ -37,11 +37,15 @@ package struct UnfitValues {
     private func columns(
         of mapping: ResolvedEntityMapping
     ) -> [(value: ResolvedStep.MandatoryValue, column: String, place: TableScans.Place)] {
-        guard mapping.readsEveryObject, let table = layout.table(of: mapping.source)?.name,
+        // The two mappings of one with `keep` read every object; of several that become one, only the values of `unique`
+        // are those of all.
+        let isPair = mapping.separatedFrom == mapping.name
+        guard mapping.readsEveryObject || isPair, let table = layout.table(of: mapping.source)?.name,
             let number = layout.number(of: mapping.source)
         else { return [] }
         return step.resolved.mandatoryValues(of: mapping).compactMap { value in
-            guard value.wasOptional || scans.include(table) else { return nil }
+            guard value.wasOptional ? !isPair || mapping.unique.contains(value.destination) : scans.include(table)
+            else { return nil }
             return layout.column(of: value.source, in: mapping.source).map { (value, $0.name, (table, number)) }
         }
     }

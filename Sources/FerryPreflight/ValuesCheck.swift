@@ -66,20 +66,23 @@ struct ValuesCheck: PreflightCheck {
         let subject = FerryWarning.Subject(
             entity: mapping.source, property: value.source, entityMapping: mapping.name)
         let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
+        // Verification knows damage of the source by its key.
+        let canBeKept = mapping.keepsPrimaryKey
         switch options.damaged {
-        case .keep:
+        case .keep where canBeKept:
             noteKept(.missingValue, mapping.source, value.source, rows: rows)
             warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
         case .drop:
             warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)
-        case .refuse:
+        case .refuse, .keep:
+            let repair = "Repair these rows with the app, give \(destination) an expression that covers this case, or "
             refuse(
                 FerryError(
-                    .damagedSource, "\(damage), and \(destination) takes its value from it.",
-                    remedy: """
-                        Repair these rows with the app, give \(destination) an expression that covers this case, or continue \
-                        with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop")).
-                        """,
+                    .damagedSource,
+                    "\(damage), and \(destination) takes its value from it\(canBeKept ? "" : ", in objects with new keys").",
+                    remedy: canBeKept
+                        ? "\(repair)continue with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop"))."
+                        : "\(repair)leave them out with \(setting: .damaged, .choice("drop")).",
                     place: .init(
                         entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
         }

@@ -44,4 +44,22 @@ struct DamageLossTests {
         let stage = try DamagedStore(way, damage: [Self.untitled])
         #expect(try stage.migrate(.keep).losses.isEmpty)
     }
+
+    @Test("A missing mandatory value of objects that a mapping with `keep` merges is damage, too")
+    func merged() throws {
+        let stage = try DamagedStore(.copy, damage: [Self.untitled])
+        let map = stage.folder.file("Mappings/Map.json")
+        let text = try String(contentsOfFile: map, encoding: .utf8).replacingOccurrences(
+            of: #""name": "Book","#, with: #""name": "Book", "unique": ["title"], "keep": "last","#)
+        try FileLayer().replace(map, with: Array(text.utf8))
+        var configuration = configuration(stage)
+        // Objects with new keys cannot be kept so.
+        for treatment in [DamagedRows.refuse, .keep] {
+            configuration.damaged = treatment
+            let plan = try stage.migrator().plan(configuration, checksRows: true)
+            #expect(plan.refusals.map(\.code) == [.damagedSource])
+        }
+        #expect(try told(stage.migrate(.drop).losses).contains("Book 1: damage: no value of title"))
+        #expect(try stage.rows("SELECT count(*) FROM ZBOOK") == [[.integer(2)]])
+    }
 }

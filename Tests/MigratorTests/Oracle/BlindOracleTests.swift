@@ -91,6 +91,8 @@ struct BlindOracleTests {
             20_010_183,
             // New keys of merged objects, of which a later mapping keeps some.
             20_020_109, 20_020_332,
+            // Empty mandatory values of merged objects, and a name beyond those that a plan lists.
+            20_000_221, 20_010_852,
         ] as [UInt64])
     func agreesAgain(_ seed: UInt64) throws { _ = try Self.damagedPair(seed) }
 
