@@ -31,8 +31,7 @@ package struct SnapshotStore: Sendable {
     ///
     /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
     package func list() throws -> [Snapshot] {
-        guard try files.exists(folder) else { return [] }
-        guard let place = try place() else { return try all() }
+        guard try files.exists(folder), let place = try place() else { return try all() }
         let name = FileLayer.name(of: place)
         return try all().filter { snapshot in
             guard let head = snapshot.head else { return true }
@@ -41,7 +40,8 @@ package struct SnapshotStore: Sendable {
     }
 
     /// The snapshots of all stores, in the order of ``list()``.
-    func all() throws -> [Snapshot] {
+    package func all() throws -> [Snapshot] {
+        guard try files.exists(folder) else { return [] }
         var snapshots: [Snapshot] = []
         for entry in try files.list(folder) where Self.isManifest(entry) {
             snapshots.append(try load(String(entry.name.dropLast(SnapshotNames.manifest.count))))

@@ -86,6 +86,11 @@ struct RollbackTests {
         let moved = StoreFiles(URL(fileURLWithPath: folder.path + "-moved/bob/App.sqlite"))
         let found = try moved.snapshots(in: URL(fileURLWithPath: folder.path + "-moved/Snapshots"))
         #expect(found.map(\.sequence) == [2])
+        let other = StoreFiles(URL(fileURLWithPath: folder.path + "-moved/App.sqlite"))
+        let refusal = #expect(throws: FerryError.self) {
+            try other.rollback(folder: URL(fileURLWithPath: folder.path + "-moved/Snapshots"))
+        }
+        #expect(refusal?.code == .noSnapshot && refusal?.remedy.description.contains("name the one") == true)
     }
 
     @Test("A rollback restores the snapshot's content, external files included", arguments: TinyStore.Form.allCases)

@@ -40,11 +40,7 @@ struct StoreSnapshots {
                     remedy: "Name the snapshot to restore it again.")
             }
             throw FerryError(
-                .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
-                remedy: try lastFolder().map {
-                    "The last one is in another folder: \(setting: .snapshotFolder, .text($0))."
-                }
-                    ?? "Name their folder with \(setting: .snapshotFolder).")
+                .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).", remedy: try whereToLook())
         }
         if let problem = chosen.problem {
             throw FerryError(
@@ -52,6 +48,14 @@ struct StoreSnapshots {
                 remedy: "Choose another one; \(action: .listSnapshots) lists them.", cause: problem)
         }
         return chosen
+    }
+
+    private func whereToLook() throws -> Remedy {
+        if let folder = try lastFolder() {
+            return "The last one is in another folder: \(setting: .snapshotFolder, .text(folder))."
+        }
+        if try snapshots.all().isEmpty { return "Name their folder with \(setting: .snapshotFolder)." }
+        return "The folder has those of other stores, or of this one at another path: name the one to restore."
     }
 
     /// The folder of the snapshot that the log names for a rollback, if it is there and is not this one.
