@@ -169,7 +169,7 @@ struct TuneResult: CommandReport {
     }
 
     var report: Report {
-        let rows = sample.map { "the first \($0.grouped) of each entity in each step" } ?? "all"
+        let rows = sample.map { "the first \($0.grouped) of each entity in each step; altered tables whole" } ?? "all"
         let parts: [Report.Part] = [
             .space,
             .table(
