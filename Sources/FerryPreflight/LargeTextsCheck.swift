@@ -50,10 +50,16 @@ struct LargeTextsCheck: PreflightCheck {
                 last = row
                 let longest = try longestElement(under: key, in: column, of: table, row: row)
                 guard longest > most else { continue }
-                refuse(
-                    FerryError(
-                        .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
-                        memoryLimit: options.limits.memoryLimit, needed: 8 * longest, cause: nil))
+                var refusal = FerryError(
+                    .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
+                    memoryLimit: options.limits.memoryLimit, needed: 8 * longest, cause: nil)
+                let readable = options.limits.chunkBytes / 2
+                if longest > readable {
+                    refusal.remedy = """
+                        An element of JSON of more than \(readable >> 20) MiB cannot be read at any limit: have the app shorten it.
+                        """
+                }
+                refuse(refusal)
                 break
             }
         }

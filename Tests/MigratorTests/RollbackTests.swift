@@ -86,6 +86,9 @@ struct RollbackTests {
         let moved = StoreFiles(URL(fileURLWithPath: folder.path + "-moved/bob/App.sqlite"))
         let found = try moved.snapshots(in: URL(fileURLWithPath: folder.path + "-moved/Snapshots"))
         #expect(found.map(\.sequence) == [2])
+        // A missing store has its snapshots, too.
+        try files.remove(folder.path + "-moved/bob/App.sqlite")
+        #expect(try moved.snapshots(in: URL(fileURLWithPath: folder.path + "-moved/Snapshots")).count == 1)
         let other = StoreFiles(URL(fileURLWithPath: folder.path + "-moved/App.sqlite"))
         let refusal = #expect(throws: FerryError.self) {
             try other.rollback(folder: URL(fileURLWithPath: folder.path + "-moved/Snapshots"))

@@ -216,10 +216,10 @@ public struct StoreFiles: Sendable {
         StoreSnapshots(of: try realPath(), folder: folder?.filePath, files: files)
     }
 
-    /// The path without links; the store may be missing.
+    /// The path without links; the store may be missing, even with its folder.
     func realPath() throws -> String {
         let path = store.filePath
-        return try files.exists(path) ? files.realPath(path) : path
+        return try files.exists(FileLayer.parent(of: path)) ? RunPlace.place(path, files: files) : path
     }
 }
 

@@ -28,7 +28,7 @@ extension MigrationRun {
         }
         if let warning = budgetWarning(report.longestUnit?.time) { report.warnings.append(warning) }
         report.insertRefusedSteps(of: planned.plan)
-        if store.sourceGuard.access != .readWrite {
+        if store.sourceGuard.access != .readWrite, !report.refusals.contains(where: { $0.code == .storeReadOnly }) {
             report.warnings.append(
                 FerryWarning(
                     .notLocked, "\(place.store) is not writable here, so it cannot be locked against other programs.",

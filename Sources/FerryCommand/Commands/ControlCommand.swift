@@ -17,8 +17,8 @@ struct ControlCommand: Command {
             where error.code == .cannotControl && error.remedy.description.hasPrefix("A stop")
         {
             var error = error
-            error.remedy =
-                "To end it, and have SQLite roll it back:\nferry control \(ShellWord.quoted(store.filePath)) stop\n"
+            let call = "\(FerryCommand.program) control \(ShellWord.quoted(store.filePath)) stop"
+            error.remedy = "To end it, and have SQLite roll it back:\n\(call)\n"
             throw error
         }
         let value = arguments.operands.count > 2 ? arguments.operands[2] : ""

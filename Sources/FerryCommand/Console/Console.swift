@@ -145,7 +145,7 @@ extension FerryError {
         if code == .notUnique, place.models.count == 2, let entity = place.entity, let attributes = place.property {
             let models = place.models.map(ShellWord.quoted).joined(separator: " ")
             return remedy.commandLine + " To create one that merges them, for --mappings merging.json:\n"
-                + "ferry mapping init \(models) --unique \(ShellWord.quoted("\(entity)=\(attributes)")) "
+                + "\(FerryCommand.program) mapping init \(models) --unique \(ShellWord.quoted("\(entity)=\(attributes)")) "
                 + "--output merging.json\n"
         }
         guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else {
@@ -155,9 +155,9 @@ extension FerryError {
         // Several mapping models of one plan need several files.
         let base = FileLayer.name(of: file)
         let name = "stand-in-\(base.lastIndex(of: ".").map { String(base[..<$0]) } ?? base).json"
-        return remedy.commandLine + " To start one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
-            + models.joined(separator: " ") + " --output \(ShellWord.quoted(name))\n"
-            + "For a Swift package, use --swift PATH --output FOLDER instead, where PATH is Ferry's package."
+        let call = "\(FerryCommand.program) mapping init --extends \(ShellWord.quoted(file)) --models "
+        return remedy.commandLine + " To start one:\n" + call + models.joined(separator: " ")
+            + " --output \(ShellWord.quoted(name))\nFor a Swift package, use --swift PATH --output FOLDER instead, where PATH is Ferry's package."
     }
 
     static func from(_ error: any Error) -> FerryError {

@@ -14,15 +14,14 @@ enum RemedyWords {
     ]
 
     static let commands: [Remedy.Action: String] = [
-        .again: "run the same command again", .listSnapshots: "`ferry snapshot list`",
-        .verifySnapshots: "`ferry rollback --check`", .rollBack: "`ferry rollback`",
-        .recoverJournal: "`ferry repair --recover`",
+        .listSnapshots: "snapshot list", .verifySnapshots: "rollback --check", .rollBack: "rollback",
+        .recoverJournal: "repair --recover",
     ]
 
     static let repairs: Set<Setting.Name> = [.missingParts, .adoption, .removals]
 
     /// The option with its value, or the whole command of a repair.
-    static func words(_ setting: Setting, repair: String = "ferry repair STORE") -> String {
+    static func words(_ setting: Setting, repair: String = "\(FerryCommand.program) repair STORE") -> String {
         let words = option(setting)
         return repairs.contains(setting.name) && setting.value != nil ? "`\(repair) \(words)`" : words
     }
@@ -48,9 +47,9 @@ enum RemedyWords {
 
     /// The command, with its store so that it can be pasted.
     static func words(_ action: Remedy.Action, of store: String? = nil) -> String {
+        if action == .again { return "run the same command again" }
         guard let words = commands[action] else { return action.description }
-        guard let store, words.hasPrefix("`") else { return words }
-        return "\(words.dropLast()) \(ShellWord.quoted(store))`"
+        return "`\(FerryCommand.program) \(words)\(store.map { " " + ShellWord.quoted($0) } ?? "")`"
     }
 }
 
