@@ -66,11 +66,13 @@ extension SnapshotStore {
     /// Removes what killed calls have left.
     private func removeUnfinishedClones() throws {
         let endings = ["", "-wal", "-shm", "-journal"].map { SnapshotForm.clone.partialEnding + $0 }
-        for entry in try files.list(folder) where !entry.isDirectory && endings.contains(where: entry.name.hasSuffix) {
+        let mark = try mark()
+        let own = try files.list(folder).filter { mark.isEmpty || $0.name.contains(mark) }
+        for entry in own where !entry.isDirectory && endings.contains(where: entry.name.hasSuffix) {
             try files.removeIfPresent(folder + "/" + entry.name)
         }
         // The clone had its name already, but not its manifest.
-        for entry in try files.list(folder) where entry.name.hasSuffix(SnapshotNames.partialManifest) {
+        for entry in own where entry.name.hasSuffix(SnapshotNames.partialManifest) {
             let path = folder + "/" + entry.name.dropLast(SnapshotNames.partialManifest.count)
             guard try !files.exists(path + SnapshotNames.manifest), try !files.exists(path + SnapshotNames.partialState)
             else { continue }

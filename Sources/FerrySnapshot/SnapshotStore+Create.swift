@@ -76,12 +76,18 @@ extension SnapshotStore {
     }
 
     func freeName(_ description: SnapshotDescription) throws -> String {
-        let wanted = Snapshot.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
+        let version = SnapshotNames.file(version: description.version)
+        let wanted = try Snapshot.stamp(description.created) + "-" + version + mark()
         let endings = SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
         return FileLayer.name(
             of: try files.freePath(
                 folder + "/" + wanted,
                 endings: [SnapshotNames.manifest, SnapshotNames.external, SnapshotNames.partialState] + endings))
+    }
+
+    /// What names have where stores share the folder, because two may make a snapshot at the same time; else nothing.
+    func mark() throws -> String {
+        try place().map { "-" + SHA256.hash(Array($0.utf8)).hexadecimal.prefix(8) } ?? ""
     }
 
     @Sendable private func record(_ state: ArchiveState) throws {

@@ -73,6 +73,9 @@ struct RollbackTests {
         let stores = paths.map { StoreFiles(URL(fileURLWithPath: $0)) }
         let counts = try stores.map { try $0.snapshots(in: shared).map(\.sequence) }
         #expect(counts == [[1], [2]])
+        // Two made at one time have names of their own.
+        let marks = try stores.map { try $0.snapshots(in: shared)[0].url.lastPathComponent.split(separator: "-").last }
+        #expect(marks[0] != marks[1])
 
         let pruned = try stores[1].pruneSnapshots(in: shared, keep: 0, minimumAge: .zero)
         #expect(pruned.removed.isEmpty && pruned.kept.map(\.sequence) == [2])
