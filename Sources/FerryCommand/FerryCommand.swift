@@ -15,13 +15,14 @@ public enum FerryCommand {
         ProcessMemory.begin()
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         let own = CommandLine.arguments.first.map(ShellWord.quoted)
-        return $program.withValue(policies.isEmpty ? program : own ?? program) {
+        return named.withValue(policies.isEmpty ? program : own ?? program) {
             run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
         }
     }
 
     /// The program in commands to paste: one with policies of its own, since `ferry` does not have them.
-    @TaskLocal static var program = "ferry"
+    static var program: String { named.get() }
+    static let named = TaskLocal(wrappedValue: "ferry")
     static func isCommand(_ line: some StringProtocol) -> Bool { line.hasPrefix(program + " ") }
 
     static var commands: [any Command.Type] {

@@ -151,7 +151,7 @@ struct MappingCommandTests {
         let (store, result) = (folder.file("Old.sqlite"), folder.file("New.sqlite"))
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let sources = ["--models", old, "--models", new, "--mappings", file]
-        let refused = FerryCommand.$program.withValue("./mine") {
+        let refused = FerryCommand.named.withValue("./mine") {
             Captured.run(
                 ["migrate", store, "--to", "New", "--output", result] + sources,
                 policies: ["BookPolicy": { BookPolicy() }])
