@@ -192,12 +192,13 @@ struct LinkLosses {
     /// Of those that two rules of one relationship contest it is known which link goes.
     private func shared(except contested: [ChainLoss]) -> [ChainLoss] {
         // By the mapping of the objects that keep one link.
-        var places: [Place: [(side: Set<PropertyKey>, property: StoredProperty)]] = [:]
+        var places: [Place: [(origin: PropertyKey, property: StoredProperty)]] = [:]
         for (property, found) in carriers.all.inOrder(by: { codeUnitOrder($0.key.name, $1.key.name) }) {
             guard let name = property.property, let link = old.relationship(name, of: property.entity),
                 let key = old.key(of: name, in: property.entity)
             else { continue }
-            let side = Set([key] + (old.inverseKey(of: link).map { [$0] } ?? []))
+            // A relationship of an entity to its own family has two ends, which may meet in one place.
+            let inverse = old.inverseKey(of: link) ?? PropertyKey(key.entity, "")
             for carrier in found {
                 let mapping = carrier.reading.mapping
                 // Conditions say which link is taken.
@@ -208,23 +209,23 @@ struct LinkLosses {
                 else { continue }
                 if !target.isToMany {
                     for name in makers(ofObjectsOf: mapping) {
-                        places[Place(key: own, mapping: name), default: []].append((side, property))
+                        places[Place(key: own, mapping: name), default: []].append((key, property))
                     }
                 }
                 if let other = new.inverseKey(of: target), new.inverse(of: target)?.isToMany == false {
                     for name in rule.mappings.compactMap(step.entityMapping).flatMap(makers).distinct {
-                        places[Place(key: other, mapping: name), default: []].append((side, property))
+                        places[Place(key: other, mapping: name), default: []].append((inverse, property))
                     }
                 }
             }
         }
         var losses: [ChainLoss] = []
         for links in places.inOrder(by: { codeUnitOrder($0.key.title, $1.key.title) }).map(\.value)
-        where Set(links.map(\.side)).count > 1 {
+        where Set(links.map(\.origin)).count > 1 {
             let names = links.map(\.property.name).distinct
             if contested.contains(where: { names.contains($0.name) }) { continue }
             for link in links where !losses.contains(where: { $0.name == link.property.name }) {
-                let others = links.filter { $0.side != link.side }.map(\.property.name).distinct
+                let others = links.filter { $0.origin != link.origin }.map(\.property.name).distinct
                 losses.append(
                     loss(
                         link.property.entity, link.property.property ?? "", of: [link.property.entity],

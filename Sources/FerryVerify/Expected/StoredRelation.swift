@@ -179,13 +179,16 @@ struct StoredRelation: Sendable {
     ) -> [Rule] {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
             let name = rule.relationship.sourceRelationship,
-            let back = context.sourceModel.relationship(name, of: rule.mapping.source)?.inverseName
+            let link = context.sourceModel.relationship(name, of: rule.mapping.source),
+            let back = context.sourceModel.inverse(of: link),
+            // Where one side holds the keys of a link, the two cannot differ.
+            !isMirrored || !(link.isToMany || back.isToMany)
         else { return [] }
         return rule.relationship.mappings.compactMap { target in
             guard let other = context.mapping(named: target), other.keepsPrimaryKey else { return nil }
             let relationship = ResolvedRelationship(
                 name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
-                from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
+                from: .keyPath(.variable("source"), [.key(back.name)]), isAutomatic: true)
             return Rule(
                 mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: isToMany,
                 isMirrored: isMirrored)
