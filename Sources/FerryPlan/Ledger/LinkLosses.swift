@@ -377,7 +377,8 @@ struct LinkLosses {
                 let back = old.relationship(name, of: other.source)?.inverseName
             else { continue }
             // Each object of a one-to-one relationship has a link of its own, whichever stays.
-            let areApart = !target.isToMany && keepsAll(other.name)
+            let isAlone = own(name, of: other.source).allSatisfy { $0.reading.mapping == other }
+            let areApart = !target.isToMany && keepsAll(other.name) && isAlone
             add(back, areApart ? .apart : other.unique.isEmpty ? .inPart : .unknown)
         }
         return links

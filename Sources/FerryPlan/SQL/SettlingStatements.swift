@@ -100,6 +100,8 @@ package struct SettlingStatements {
     // decides. A key of the other side also counts if neither of its two objects has another partner.
 
     /// The other side of the relationship in the source, if an entity mapping copies it unchanged.
+    ///
+    /// `others` are the mappings of the objects there that have the keys of their sources.
     private typealias Side = (mapping: ResolvedEntityMapping, others: [String], table: String, column: String)
 
     /// Whether a mapping's objects have the keys of their sources, with or without a policy.
@@ -111,17 +113,23 @@ package struct SettlingStatements {
         // Values that a policy set are not repaired.
         guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
         // An object that `unique` finds may take the partner of another one.
-        let mayBeTaken = assignment.contributions.contains { !$0.mapping.unique.isEmpty }
+        let mayBeTaken = assignment.contributions.contains { contribution in
+            !contribution.mapping.unique.isEmpty
+                || contribution.rule.mappings.contains { step.plan.resolved.entityMapping(named: $0)?.unique.isEmpty == false }
+        }
         return assignment.contributions.compactMap { contribution in
+            let others = contribution.rule.mappings.filter { name in
+                step.plan.resolved.entityMapping(named: name).map(keepsPrimaryKeys) ?? false
+            }
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
-                keepsPrimaryKeys(contribution.mapping),
+                keepsPrimaryKeys(contribution.mapping), !others.isEmpty,
                 mayBeTaken
                     || step.program.fills.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
                 case .foreignKey(let table, let column, _, _)? = step.source.storage(
                     of: inverse, in: relationship.destinationEntity)
             else { return nil }
-            return (contribution.mapping, contribution.rule.mappings, table, column)
+            return (contribution.mapping, others, table, column)
         }
     }
 
@@ -145,7 +153,6 @@ package struct SettlingStatements {
         for side in sides {
             for name in side.others {
                 let other = try step.mapping(named: name)
-                guard keepsPrimaryKeys(other) else { continue }
                 var parameters = Parameters()
                 let related = parameters.add(.integer(try step.destinationNumber(of: other)))
                 let entity = entityColumn.map { ", \($0) = \(related)" } ?? ""

@@ -29,7 +29,7 @@ final class KeptDamage {
 
     private func statement(for key: PropertyKey) throws -> Statement? {
         if let known = statements[key] { return known }
-        let made = try context.connection.prepareAny(of: sources(of: key).compactMap(query))
+        let made = try context.connection.prepareAny(of: sources(of: key).compactMap { try query($0, now: key) })
         statements[key] = .some(made)
         return made
     }
@@ -49,9 +49,10 @@ final class KeptDamage {
         return found.sorted()
     }
 
-    /// SQL that yields a row if `?1` holds `?2` and the key is damaged.
-    private func query(_ key: PropertyKey) throws -> String? {
+    /// SQL that yields a row if `?1` holds `?2`, or a key of an object that is gone instead of none, and the key is damaged.
+    private func query(_ key: PropertyKey, now: PropertyKey) throws -> String? {
         guard let relationship = context.sourceModel.relationship(key.property, of: key.entity),
+            let end = context.destinationModel.relationship(now.property, of: now.entity)?.destinationEntity,
             let storage = context.source.relationshipStorage[key]
         else { return nil }
         let own = try context.sourceTable(of: key.entity).name
@@ -75,7 +76,8 @@ final class KeptDamage {
             let ofNone = faultsOfNone.isEmpty ? "0" : faultsOfNone.joined(separator: " OR ")
             return """
                 SELECT 1 FROM source.\(table) AS o LEFT JOIN source.\(other) AS t ON t.Z_PK = o.\(column)
-                WHERE o.Z_PK = ?1 AND o.\(column) IS ?2
+                WHERE o.Z_PK = ?1 AND (o.\(column) IS ?2 OR ?2 IS NULL AND o.\(column) NOT IN (
+                    SELECT r.Z_PK FROM destination.\(try context.destinationTable(of: end).name) AS r))
                     AND CASE WHEN ?2 IS NULL THEN \(ofNone) ELSE \(faults.joined(separator: " OR ")) END
                 """
         case .inverseless(let table, let column):
