@@ -119,10 +119,11 @@ struct ValuesCheck: PreflightCheck {
     private mutating func noteLeftEmpty(_ attribute: String, of mapping: ResolvedEntityMapping, rows: Int64) {
         let type = step.resolved.destination.model.attribute(attribute, of: mapping.destination)?.type.sourceName
         let source = step.sourceAttribute(of: attribute, in: mapping)
-        if let source, step.resolved.copies(source, of: mapping, besides: attribute) { return }
+        let copies = source.map { step.resolved.copies(of: $0, of: mapping, besides: attribute) } ?? .none
+        if copies == .ofAll { return }
         let cause = ChainLoss.Cause.unfit("\(mapping.destination).\(attribute)\(type.map { " (\($0))" } ?? "")")
         // Of merged objects, the values of some are lost in any case.
-        let isKnown = mapping.unique.isEmpty && !mapping.fetches
+        let isKnown = mapping.unique.isEmpty && !mapping.fetches && copies == .none
         // The parts of a mapping with `keep` are both asked about all objects.
         if !isKnown, findings.losses.contains(where: { $0.cause == cause && $0.entity == mapping.source }) { return }
         noteLoss(mapping.source, source, isKnown ? .exactly(rows) : .atMost(rows), cause)

@@ -263,7 +263,9 @@ struct LinkLosses {
             if known == nil { losses.append(loss(entity, name, of: [], .overruled(by: overruled.inverse))) }
             let index = known ?? losses.count - 1
             if !losses[index].entities.contains(overruled.source) { losses[index].entities.append(overruled.source) }
-            if mayBeJoined(name, of: overruled.source) { losses[index].pass = 0 }
+            // Which of the links another rule carries, only the run knows.
+            let sides = carriers.sides(of: StoredProperty(entity: overruled.source, property: name))
+            if sides.contains(where: { carriers.all[$0] != nil }) { losses[index].pass = 0 }
             losses[index].objects.links = losses[index].objects.links ?? .init()
             losses[index].objects.links?.of.append(.init(owner: .init(mapping), end: .init(target)))
         }

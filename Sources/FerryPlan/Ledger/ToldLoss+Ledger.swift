@@ -32,10 +32,14 @@ extension ToldLoss {
 }
 
 extension ResolvedStep {
-    /// Whether the values of an attribute live on where the new attribute of an entity mapping cannot take them.
-    package func copies(_ attribute: String, of mapping: ResolvedEntityMapping, besides new: String) -> Bool {
+    package enum OtherCopies { case none, ofSome, ofAll }
+
+    /// Which values of an attribute live on where the new attribute of an entity mapping cannot take them.
+    package func copies(of attribute: String, of mapping: ResolvedEntityMapping, besides new: String) -> OtherCopies {
         let place = StoredProperty(entity: mapping.destination, property: new)
-        let copies = StepCarriers(self).wholeCopies(of: .init(entity: mapping.source, property: attribute))
-        return copies.contains { $0 != place }
+        let property = StoredProperty(entity: mapping.source, property: attribute)
+        let carriers = StepCarriers(self)
+        if carriers.wholeCopies(of: property).contains(where: { $0 != place }) { return .ofAll }
+        return carriers.all[property]?.contains { $0.destination != place } == true ? .ofSome : .none
     }
 }
