@@ -113,14 +113,13 @@ package struct SettlingStatements {
         // Values that a policy set are not repaired.
         guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
         // An object that `unique` finds may take the partner of another one.
+        let resolved = step.plan.resolved
         let mayBeTaken = assignment.contributions.contains { contribution in
-            !contribution.mapping.unique.isEmpty
-                || contribution.rule.mappings.contains { step.plan.resolved.entityMapping(named: $0)?.unique.isEmpty == false }
+            let mappings = [contribution.mapping] + contribution.rule.mappings.compactMap(resolved.entityMapping)
+            return !mappings.allSatisfy(\.unique.isEmpty)
         }
         return assignment.contributions.compactMap { contribution in
-            let others = contribution.rule.mappings.filter { name in
-                step.plan.resolved.entityMapping(named: name).map(keepsPrimaryKeys) ?? false
-            }
+            let others = contribution.rule.mappings.filter { resolved.entityMapping(named: $0).map(keepsPrimaryKeys) ?? false }
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping), !others.isEmpty,
                 mayBeTaken
