@@ -102,7 +102,9 @@ package struct SettlingStatements {
     /// The other side of the relationship in the source, if an entity mapping copies it unchanged.
     ///
     /// `others` are the mappings of the objects there that have the keys of their sources.
-    private typealias Side = (mapping: ResolvedEntityMapping, others: [String], table: String, column: String)
+    private typealias Side = (
+        mapping: ResolvedEntityMapping, others: [ResolvedEntityMapping], table: String, column: String
+    )
 
     /// Whether a mapping's objects have the keys of their sources, with or without a policy.
     private func keepsPrimaryKeys(_ mapping: ResolvedEntityMapping) -> Bool {
@@ -115,11 +117,12 @@ package struct SettlingStatements {
         // An object that `unique` finds may take the partner of another one.
         let resolved = step.plan.resolved
         let mayBeTaken = assignment.contributions.contains { contribution in
-            let mappings = [contribution.mapping] + contribution.rule.mappings.compactMap(resolved.entityMapping)
-            return !mappings.allSatisfy(\.unique.isEmpty)
+            let ends = [contribution.mapping] + contribution.rule.mappings.compactMap(resolved.entityMapping)
+            return !ends.allSatisfy(\.unique.isEmpty)
         }
         return assignment.contributions.compactMap { contribution in
-            let others = contribution.rule.mappings.filter { resolved.entityMapping(named: $0).map(keepsPrimaryKeys) ?? false }
+            let targets = contribution.rule.mappings.compactMap(resolved.entityMapping)
+            let others = targets.filter(keepsPrimaryKeys)
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping), !others.isEmpty,
                 mayBeTaken
@@ -150,8 +153,7 @@ package struct SettlingStatements {
     private func others(_ table: String, _ column: String, _ entityColumn: String?) throws(FerryError) -> [BoundSQL] {
         var statements: [BoundSQL] = []
         for side in sides {
-            for name in side.others {
-                let other = try step.mapping(named: name)
+            for other in side.others {
                 var parameters = Parameters()
                 let related = parameters.add(.integer(try step.destinationNumber(of: other)))
                 let entity = entityColumn.map { ", \($0) = \(related)" } ?? ""
