@@ -104,19 +104,36 @@ struct LinkLosses {
 
     private func pairs(_ link: Relationship, of entity: String) -> [Pair] {
         let own = own(link.name, of: entity).flatMap { carrier in
-            targets(of: carrier).map { Pair(owner: carrier, end: .init($0), isNarrow: isNarrow(carrier, link)) }
+            let isNarrow = isNarrow(carrier, link)
+            return owners(of: carrier).flatMap { owner in
+                targets(of: carrier).map { Pair(owner: owner, end: .init($0), isNarrow: isNarrow) }
+            }
         }
         guard let inverse = old.inverse(of: link) else { return own }
         return own
             + old.concreteFamily(of: link.destinationEntity).inOrder(by: codeUnitOrder).flatMap { other in
                 self.own(inverse.name, of: other).flatMap { carrier in
-                    targets(of: carrier).filter { $0.source == entity }.map { mapping in
-                        Pair(
-                            owner: Carrier(reading: .init(mapping), destination: carrier.destination),
-                            end: carrier.reading, isEndOfEach: carrier.isJoin, isNarrow: isNarrow(carrier, inverse))
+                    let ends = owners(of: carrier)
+                    let isNarrow = isNarrow(carrier, inverse)
+                    return targets(of: carrier).filter { $0.source == entity }.flatMap { mapping in
+                        let owner = Carrier(reading: .init(mapping), destination: carrier.destination)
+                        return ends.map {
+                            Pair(owner: owner, end: $0.reading, isEndOfEach: carrier.isJoin, isNarrow: isNarrow)
+                        }
                     }
                 }
             }
+    }
+
+    /// A rule under the objects whose links it carries: one that makes an object of each link under those to which it
+    /// relates these.
+    private func owners(of carrier: Carrier) -> [Carrier] {
+        let mapping = carrier.reading.mapping
+        guard carrier.isJoin else { return [carrier] }
+        let owners = mapping.relationships.filter(\.isOfSameObject).flatMap(\.mappings)
+            .compactMap(step.entityMapping).filter { $0.source == mapping.source }
+        guard !owners.isEmpty, owners.allSatisfy({ $0.filter != nil }) else { return [carrier] }
+        return owners.map { Carrier(reading: .init($0), destination: carrier.destination, isJoin: true) }
     }
 
     /// Whether the objects of a rule keep one of several links.

@@ -39,9 +39,7 @@ package struct SettlingStatements {
     /// The filled side decides: of several objects with a key to one, the first stays related, and the keys of the
     /// others are cleared.
     private func mirroring(_ table: String, _ column: String, _ entityColumn: String?) -> [String] {
-        guard let inverse = assignment.relationship.inverseName,
-            case .foreignKey(let other, let otherColumn, let otherEntity, _)? = step.destination.storage(
-                of: inverse, in: assignment.relationship.destinationEntity),
+        guard case .foreignKey(let other, let otherColumn, let otherEntity, _)? = otherSide,
             other != table || otherColumn != column
         else { return [] }
         let number = otherEntity.map { ", \($0) = p.number" } ?? ""
@@ -53,6 +51,12 @@ package struct SettlingStatements {
             "UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND Z_PK IS NOT "
                 + "(SELECT o.\(otherColumn) FROM main.\(other) AS o WHERE o.Z_PK = \(table).\(column))",
         ]
+    }
+
+    private var otherSide: RelationshipStorage? {
+        assignment.relationship.inverseName.flatMap {
+            step.destination.storage(of: $0, in: assignment.relationship.destinationEntity)
+        }
     }
 
     /// Whether the other side, whose rules come later, was settled before: its links stay.
@@ -137,11 +141,17 @@ package struct SettlingStatements {
 
     /// Sets a key to NULL if its target and a third object have each other's keys; runs before the other side is set.
     private func clearedKeys(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
+        var settled = ""
+        if isAfterOtherSide, case .foreignKey(let other, let otherColumn, _, _)? = otherSide {
+            settled = """
+                 AND Z_PK IS NOT (SELECT t.\(otherColumn) FROM main.\(other) AS t WHERE t.Z_PK = \(table).\(column))
+                """
+        }
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
             BoundSQL(
                 """
-                UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND EXISTS (
+                UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL\(settled) AND EXISTS (
                     SELECT 1 FROM source.\(side.table) AS o
                     WHERE o.Z_PK = \(table).\(column) AND o.\(side.column) <> \(table).Z_PK AND o.Z_PK = (
                         SELECT x.\(column) FROM main.\(table) AS x WHERE x.Z_PK = o.\(side.column)))
