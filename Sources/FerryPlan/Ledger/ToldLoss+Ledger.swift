@@ -8,10 +8,16 @@ extension ToldLoss {
         let ledger = Ledger([step], versions: [step.destination.name])
         let transformed = ledger.transformed().map { ToldLoss(entity: $0.entity, property: $0.property, number: nil) }
         if let reported, step.middle.isEmpty {
-            // What a later step loses as a whole is not told of this one, which may lose a part of it.
+            // What a later step loses as a whole, itself or with its objects, is not told of this one, which may lose a
+            // part of it.
             let later = Set(
                 reported.filter(\.isOfLaterStep).map { StoredProperty(entity: $0.entity, property: $0.property) })
-            let parts = later.isEmpty ? [] : ledger.uncounted().filter { !ledger.names(of: $0).isDisjoint(with: later) }
+            let parts =
+                later.isEmpty
+                ? []
+                : ledger.uncounted().filter { loss in
+                    ledger.names(of: loss).contains { later.contains($0) || later.contains($0.objects) }
+                }
             return reported.filter { !$0.isOfLaterStep } + transformed + parts.map { ToldLoss($0, isCounted: false) }
         }
         return transformed + ledger.uncounted().map { ToldLoss($0, isCounted: false) }

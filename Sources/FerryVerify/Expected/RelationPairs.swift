@@ -171,52 +171,70 @@ final class RelationPairs {
 
     // MARK: Queries: pairs in the order of their keys
 
-    /// SQL that sorts an owner's candidates by side: the side of the last rule comes first.
-    private var sideOrder: String {
+    /// The side of the last rule, which comes first.
+    private var lastSide: Int {
         let last = relation.rules.filter { !$0.isMirrored }.max {
             ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
         }
-        return last?.isInverse == true ? "1 - side" : "side"
+        return last?.isInverse == true ? 1 : 0
     }
 
     /// Ranks are sums with multiples of this number, which no key or rowid reaches.
     private static let more: Int64 = 1 << 59
 
     private var firstForEachOwner: String {
-        let rank = "(\(sideOrder)) * \(Self.more) + rowid"
+        let rank = "(side <> \(lastSide)) * \(Self.more) + rowid"
         return "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
     }
 
-    /// Finds the pairs of a one-to-one: fills the table `_claimed`, which has each `b` once.
+    /// Finds the pairs of a one-to-one: fills the table `_claimed`, which has each object once.
     ///
-    /// Each object with a rule takes its first candidate. If several take the same object, those of the side of the last
-    /// rule count, of these the pair on which both sides of the source agree, else the lowest key. Pairs of the other side
-    /// alone count if both objects are still free.
+    /// Each object with a rule takes its first candidate, first those of the side of the last rule, then those of the other
+    /// side that are still free, with candidates that are. If several take the same object, the pair counts on which both
+    /// sides of the source agree, else that with the lowest key. Pairs of the other side of the source alone count if both
+    /// objects are free in the end.
     ///
     /// Common table expressions would take memory outside the cache of the lookup file, whose tables are filled in the
     /// order of their keys.
     private func findOneToOne() throws {
-        let (own, mirrored, agreed, claimed) = (
-            "\(table)_own", "\(table)_mirrored", "\(table)_agreed", "\(table)_claimed"
-        )
-        let tables = [(own, "a"), (mirrored, "a, b"), (agreed, "b"), (claimed, "b")].map { name, key in
+        let (mirrored, claimed) = ("\(table)_mirrored", "\(table)_claimed")
+        func create(_ name: String, _ key: String) -> String {
             """
             DROP TABLE IF EXISTS \(name);
-            CREATE TABLE \(name) (a INTEGER, b INTEGER, late INTEGER, PRIMARY KEY (\(key))) WITHOUT ROWID
+            CREATE TABLE \(name) (a INTEGER, b INTEGER, PRIMARY KEY (\(key))) WITHOUT ROWID
             """
         }
-        let isMirrored = "EXISTS (SELECT 1 FROM \(mirrored) AS m WHERE m.a = o.a AND m.b = o.b)"
-        let queries = [
+        var queries = [
+            create(mirrored, "a, b"), create(claimed, "b"),
+            "CREATE INDEX \(claimed)_a ON \(claimed.dropFirst("lookups.".count)) (a)",
             "INSERT INTO \(mirrored) (a, b) SELECT DISTINCT a, b FROM \(table) WHERE side = 2 ORDER BY a, b",
+        ]
+        for side in lastSide == 0 ? [0, 1] : [1, 0] { queries += claims(ofSide: side, mirrored, claimed, create) }
+        queries.append(
             """
-            INSERT INTO \(own) (a, b, late) SELECT a, b, late FROM (
-                SELECT a, b, late, min(late * \(Self.more) * 2 + (side = 1) * ((NOT \(isMirrored)) * \(Self.more) + b))
-                FROM (
-                    SELECT a, b, side, \(sideOrder) AS late, min(rowid) FROM \(table) WHERE side < 2
-                    GROUP BY side, CASE side WHEN 0 THEN a ELSE b END) AS o
-                GROUP BY a) ORDER BY a
+            INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM (
+                SELECT a, min(b) AS b FROM \(mirrored) AS m WHERE \(areFree("m", claimed)) GROUP BY a)
+            GROUP BY b ORDER BY b
+            """)
+        for query in queries {
+            try context.announce(relation.key.property)
+            try context.connection.execute(query)
+        }
+    }
+
+    private func claims(
+        ofSide side: Int, _ mirrored: String, _ claimed: String, _ create: (String, String) -> String
+    ) -> [String] {
+        let (own, agreed) = ("\(table)_own", "\(table)_agreed")
+        let isMirrored = "EXISTS (SELECT 1 FROM \(mirrored) AS m WHERE m.a = o.a AND m.b = o.b)"
+        return [
+            create(own, "a"), create(agreed, "b"),
+            """
+            INSERT INTO \(own) (a, b) SELECT a, b FROM (
+                SELECT a, b, min((NOT \(isMirrored)) * \(Self.more) + b) FROM (
+                    SELECT a, b, min(rowid) FROM \(table) WHERE side = \(side) GROUP BY \(side == 0 ? "a" : "b")) AS o
+                WHERE \(areFree("o", claimed)) GROUP BY a) ORDER BY a
             """,
-            "DELETE FROM \(own) WHERE late AND b IN (SELECT b FROM \(own) WHERE NOT late)",
             """
             INSERT INTO \(agreed) (a, b) SELECT min(a), b FROM \(own) AS o WHERE \(isMirrored) GROUP BY b ORDER BY b
             """,
@@ -224,19 +242,12 @@ final class RelationPairs {
             INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM \(own) AS o
             WHERE NOT EXISTS (SELECT 1 FROM \(agreed) AS g WHERE g.b = o.b) OR \(isMirrored) GROUP BY b ORDER BY b
             """,
-            "CREATE INDEX \(claimed)_a ON \(claimed.dropFirst("lookups.".count)) (a)",
-            """
-            INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM (
-                SELECT a, min(b) AS b FROM \(mirrored) AS m
-                WHERE NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.a = m.a)
-                    AND NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.b = m.b) GROUP BY a)
-            GROUP BY b ORDER BY b
-            """,
         ]
-        for query in tables + queries {
-            try context.announce(relation.key.property)
-            try context.connection.execute(query)
-        }
+    }
+
+    private func areFree(_ pair: String, _ claimed: String) -> String {
+        ["a", "b"].map { "NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.\($0) = \(pair).\($0))" }
+            .joined(separator: " AND ")
     }
 
     private var firstForEachSide: String { "SELECT a, b FROM \(table)_claimed ORDER BY a, b" }
