@@ -191,7 +191,7 @@ final class RandomPair {
             let names = (plan?.notChecked ?? []).flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "." } }
             let properties = names.map { $0.split(separator: ".") }.filter { $0.count == 2 }.map { $0[1].lowercased() }
             // A long list has only its first names.
-            let isCut = run?.code == .rowFailed && names.contains("more")
+            let isCut = [.rowFailed, .mandatoryValue].contains(run?.code) && names.contains("more")
             if planned == nil, let message = run?.message.lowercased(),
                 isCut || properties.contains(where: message.contains)
             {
