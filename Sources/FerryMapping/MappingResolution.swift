@@ -63,61 +63,46 @@ extension MappingResolution {
         }
     }
 
-    /// A uniqueness constraint that the source did not have; allowed only while no two rows break it.
+    /// A uniqueness constraint that the source did not have; allowed only while no two objects break it.
     package struct UniquenessCheck: Sendable, Hashable {
-        /// A constrained value: a source attribute, a default value, or the default value for a nil attribute.
-        package struct Value: Sendable, Hashable {
-            package var attribute: String?
-            package var defaultValue: DefaultValue?
-
-            package init(attribute: String?, defaultValue: DefaultValue?) {
-                self.attribute = attribute
-                self.defaultValue = defaultValue
-            }
-        }
-
-        /// The constrained values of one entity mapping.
-        package struct Source: Sendable, Hashable {
-            /// The source entity, without its subentities.
-            package var entity: String
-            /// In the order of ``UniquenessCheck/attributes``.
-            package var values: [Value]
-
-            package init(entity: String, values: [Value]) {
-                self.entity = entity
-                self.values = values
-            }
-        }
-
         /// The destination entity that declares the constraint.
         package var entity: String
-        package var attributes: [String]
-        /// One for each entity mapping whose objects the constraint covers.
-        package var sources: [Source]
+        package var attributes: [Attribute]
+        /// The entity mappings whose objects the constraint covers.
+        package var mappings: [ResolvedEntityMapping]
+        /// The entities that the constraint covers because they have the same columns.
+        package var sharing: [String] = []
         /// The model files of the older and the newer version; empty if a version is not from one file.
         package var models: [String] = []
 
-        /// Whether another check, maybe of other versions, is about the same rows.
-        package func isSame(as other: UniquenessCheck) -> Bool {
-            entity == other.entity && attributes == other.attributes && sources == other.sources
-        }
+        package var names: [String] { attributes.map(\.name) }
+
+        /// Whether another check, maybe of other versions, is about the same attributes.
+        package func isSame(as other: UniquenessCheck) -> Bool { entity == other.entity && names == other.names }
 
         /// The refusal if so many values occur more than once, in so many rows.
         package func problem(values: Int64, rows: Int64) -> FerryError {
-            let list = attributes.map { "\"\($0)\"" }.joined(separator: ", ")
-            // Objects of different entity mappings cannot be merged.
+            let isOne = mappings.count == 1 && mappings[0].unique.isEmpty
+            let entities = mappings.map(\.destination).distinct
+            let unique = "\"unique\": [\(names.map { "\"\($0)\"" }.joined(separator: ", "))]"
             let merging =
-                sources.count == 1
-                ? "or merge them in a mapping file with \"unique\": [\(list)]."
-                : "merge those of one entity in a mapping file with \"unique\": [\(list)], or leave some out with \"where\"."
+                if isOne {
+                    "or merge them in a mapping file with \(unique)."
+                } else if entities.count == 1 {
+                    "or merge them in a mapping file: give each entity mapping to \(entities[0]) \(unique)."
+                } else {
+                    "leave some out with \"where\", or merge those of one entity in a mapping file with \(unique); "
+                        + "objects of different entities stay apart."
+                }
+            let others =
+                sharing.isEmpty ? "" : ", with those of \(sharing.joined(separator: " and ")) in the same columns"
             return FerryError(
                 .notUnique,
-                "\(entity) must be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
-                    + "\(values.counting("value")).",
+                "\(entity) must be unique by \(names.joined(separator: ", ")), but \(rows.counting("row")) share "
+                    + "\(values.counting("value"))\(others).",
                 remedy: "Remove the duplicates in the app, \(merging)",
                 place: .init(
-                    entity: entity, property: attributes.joined(separator: ","),
-                    models: sources.count == 1 ? models : []))
+                    entity: entity, property: names.joined(separator: ","), models: isOne ? models : []))
         }
     }
 }

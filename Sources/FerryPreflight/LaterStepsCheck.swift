@@ -10,8 +10,7 @@ internal import FerryStore
 /// The refusals of the steps after the first that follow from the store's own rows.
 ///
 /// Preflight knows what follows from an object's own attributes: values, filters, and the elements of the first step.
-/// Unique values it knows where every step copies them, unchanged or with a constant in place of nil. The step itself
-/// checks requirements that depend on related objects, a found object or code, when it begins.
+/// The step itself checks requirements that depend on related objects, a found object or code, when it begins.
 package struct LaterStepsCheck {
     private let input: PreflightInput
 
@@ -19,10 +18,6 @@ package struct LaterStepsCheck {
 
     private var plan: MigrationPlan { input.plan }
     private var layout: StoreLayout { input.layout }
-
-    private typealias Value = MappingResolution.UniquenessCheck.Value
-    private typealias Path = [(step: Int, mapping: ResolvedEntityMapping)]
-    private typealias Source = MappingResolution.UniquenessCheck.Source
 
     package func refusals() throws -> [FerryError] {
         guard plan.steps.count > 1 else { return [] }
@@ -51,7 +46,7 @@ package struct LaterStepsCheck {
     private func checks(of index: Int, _ rows: [String: Int64]) -> RowChecks {
         RowChecks(
             scans: input.scans, layout: layout, rows: rows, step: plan.steps[index],
-            named: NamedStep(index, of: plan))
+            named: NamedStep(index, of: plan), now: input.options.now)
     }
 
     /// The triggers that the first step carries over unchanged and a later step cannot lay out.
@@ -88,26 +83,24 @@ package struct LaterStepsCheck {
     private func traced(
         _ check: MappingResolution.UniquenessCheck, _ index: Int
     ) -> MappingResolution.UniquenessCheck? {
+        guard check.isKnown else { return nil }
         var traced = check
-        traced.sources = []
-        for source in check.sources {
-            guard let paths = paths(to: source.entity, before: index) else { return nil }
-            for path in paths {
-                var values: [Value] = []
-                for value in source.values {
-                    guard let attribute = value.attribute else {
-                        values.append(value)
-                        continue
-                    }
-                    guard var origin = trace(attribute, along: path) else { return nil }
-                    origin.defaultValue = origin.defaultValue ?? value.defaultValue
-                    values.append(origin)
-                }
-                traced.sources.append(Source(entity: path.first?.mapping.source ?? source.entity, values: values))
+        traced.mappings = []
+        for mapping in check.mappings {
+            for way in waysBack(of: mapping, before: index) {
+                guard let way else { return nil }
+                traced.mappings.append(way)
             }
         }
-        // An entity that an earlier step adds has no rows yet.
-        return traced.sources.isEmpty ? nil : traced
+        return traced.isKnown ? traced : nil
+    }
+
+    /// The new uniqueness constraints that the store's own rows do not prove.
+    package func untoldConstraints() -> [String] {
+        plan.steps.enumerated().flatMap { index, step in
+            step.needsUniqueValues.filter { index == 0 ? !$0.isKnown : traced($0, index) == nil }
+                .flatMap { check in check.names.map { "\(check.entity).\($0)" } }
+        }
     }
 
     // MARK: Values
@@ -178,46 +171,5 @@ package struct LaterStepsCheck {
                 }.map { "\(mapping.destination).\($0)" }
             }
         }
-    }
-
-    // MARK: Tracing
-
-    /// The mappings, one per step, that turn the store's objects into those of an entity; nil if some objects of the
-    /// entity are left out or merged on the way.
-    private func paths(to entity: String, before index: Int) -> [Path]? {
-        guard index > 0 else { return [[]] }
-        var found: [Path] = []
-        for mapping in plan.steps[index - 1].resolved.entityMappings where mapping.destination == entity {
-            guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil,
-                let before = paths(to: mapping.source, before: index - 1)
-            else { return nil }
-            found += before.map { $0 + [(index - 1, mapping)] }
-        }
-        return found
-    }
-
-    /// The store's attribute or the default value that an attribute has after a path's steps; nil if it is computed.
-    private func trace(_ attribute: String, along path: Path) -> Value? {
-        var name = attribute
-        var substitute: DefaultValue?
-        for (index, mapping) in path.reversed() {
-            guard let resolved = mapping.attributes.first(where: { $0.name == name }) else { return nil }
-            switch resolved.expression {
-            case nil:
-                let model = plan.steps[index].resolved.destination.model
-                let attribute = model.attribute(name, of: mapping.destination)
-                return Value(
-                    attribute: nil, defaultValue: attribute.flatMap(resolved.defaultValue(of:)) ?? substitute)
-            case .ifNil(let value, .constant(let constant))?:
-                guard let source = value.sourceKey else { return nil }
-                name = source
-                // A row that an earlier step fills is not empty in a later one.
-                substitute = constant.stored ?? substitute
-            case let expression?:
-                guard let source = expression.sourceKey else { return nil }
-                name = source
-            }
-        }
-        return Value(attribute: name, defaultValue: substitute)
     }
 }

@@ -56,7 +56,7 @@ package struct PreflightInput {
     func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
 
     func rowChecks(_ rows: [String: Int64]) -> RowChecks {
-        RowChecks(scans: scans, layout: layout, rows: rows, step: step, named: named)
+        RowChecks(scans: scans, layout: layout, rows: rows, step: step, named: named, now: options.now)
     }
 }
 

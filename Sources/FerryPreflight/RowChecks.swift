@@ -1,4 +1,5 @@
 package import FerryBase
+internal import FerryEngine
 package import FerryMapping
 internal import FerryModel
 package import FerryPlan
@@ -14,9 +15,14 @@ package struct RowChecks {
     let rows: [String: Int64]
     let step: StepPlan
     let named: NamedStep
+    /// The time for expressions that ask for it.
+    let now: Double
 
-    package init(scans: TableScans, layout: StoreLayout, rows: [String: Int64], step: StepPlan, named: NamedStep) {
-        (self.scans, self.layout, self.rows, self.step, self.named) = (scans, layout, rows, step, named)
+    package init(
+        scans: TableScans, layout: StoreLayout, rows: [String: Int64], step: StepPlan, named: NamedStep, now: Double
+    ) {
+        (self.scans, self.layout, self.rows, self.step) = (scans, layout, rows, step)
+        (self.named, self.now) = (named, now)
     }
 
     private var connection: Connection { scans.connection }
@@ -72,49 +78,47 @@ package struct RowChecks {
         }
     }
 
-    /// The rows that a new uniqueness constraint forbids; nil is never a duplicate.
+    /// The objects that a new uniqueness constraint forbids; nil is never a duplicate.
     package func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {
-        var refusals: [FerryError] = []
-        for check in checks {
-            var parameters: [Value] = []
-            let selects = check.sources.compactMap { select($0, &parameters) }
-            guard selects.count == check.sources.count else { continue }
+        try checks.filter(\.isKnown).compactMap { check in
+            var objects = ReadObjects(in: layout, now: now)
             let names = check.attributes.indices.map { "c\($0)" }
             let present = names.map { "\($0) IS NOT NULL" }.balanced(by: "AND")
-            let counts = try connection.rows(
-                """
-                SELECT count(*), sum(n) FROM (
-                    SELECT count(*) AS n FROM (\(selects.joined(separator: " UNION ALL "))) WHERE \(present)
-                    GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
-                """, parameters)
-            guard let row = counts.first, let values = row[0].integer, values > 0 else { continue }
-            refusals.append(check.problem(values: values, rows: row[1].integer ?? 0))
-        }
-        return refusals
-    }
-
-    /// The SELECT of the constrained values of one entity's rows; nil if a value has no column.
-    private func select(
-        _ source: MappingResolution.UniquenessCheck.Source, _ parameters: inout [Value]
-    ) -> String? {
-        guard let table = layout.table(of: source.entity), let number = layout.number(of: source.entity) else {
-            return nil
-        }
-        var values: [String] = []
-        for (index, value) in source.values.enumerated() {
-            var text = "?"
-            if let attribute = value.attribute {
-                guard let column = layout.column(of: attribute, in: source.entity) else { return nil }
-                let name = Connection.quoted(column.name)
-                text = value.defaultValue == nil ? name : "ifnull(\(name), ?)"
-                if let substitute = value.defaultValue { parameters.append(Value(substitute)) }
-            } else {
-                parameters.append(value.defaultValue.map { Value($0) } ?? .null)
+            var values: [String] = []
+            for (_, mappings) in Dictionary(grouping: check.mappings, by: \.destination) {
+                let selects = try mappings.filter { rows[$0.source, default: 0] > 0 }.map { mapping in
+                    (sql: try objects.values(of: check.attributes, by: mapping), isMerged: !mapping.unique.isEmpty)
+                }
+                let each = selects.filter { !$0.isMerged }.map(\.sql)
+                let merged = selects.filter(\.isMerged).map(\.sql).joined(separator: " UNION ALL ")
+                values += each
+                // Merged objects are those with other values than the objects of the entity.
+                let known = each.isEmpty ? "" : " EXCEPT SELECT * FROM (\(each.joined(separator: " UNION ALL ")))"
+                if !merged.isEmpty { values.append("SELECT * FROM (SELECT DISTINCT * FROM (\(merged))\(known))") }
             }
-            values.append("\(text) AS c\(index)")
+            guard !values.isEmpty else { return nil }
+            let counts = try objects.integers(
+                """
+                SELECT count(*), ifnull(sum(n), 0) FROM (
+                    SELECT count(*) AS n FROM (\(values.joined(separator: " UNION ALL "))) WHERE \(present)
+                    GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
+                """, on: connection)
+            return counts[0] > 0 ? check.problem(values: counts[0], rows: counts[1]) : nil
         }
-        parameters.append(.integer(number))
-        return "SELECT \(values.joined(separator: ", ")) FROM \(Connection.quoted(table.name)) WHERE Z_ENT = ?"
+    }
+}
+
+extension MappingResolution.UniquenessCheck {
+    /// Whether the source's rows show the values: not what a policy or a query gives, nor which of several objects that
+    /// become one gives its own.
+    var isKnown: Bool {
+        mappings.allSatisfy { mapping in
+            mapping.policy == nil && !mapping.fetches
+                && (mapping.unique.isEmpty || Set(names).isSubset(of: mapping.unique))
+                && names.allSatisfy { name in
+                    mapping.attributes.contains { $0.name == name && $0.expression?.fetches != true }
+                }
+        }
     }
 }
 

@@ -34,7 +34,7 @@ package struct UncheckedRows {
         }
         if let list = Self.list(converted) { scans.append("values that \(list) cannot take") }
         let unique = steps.flatMap { step in
-            step.needsUniqueValues.map { "\($0.entity).\($0.attributes.joined(separator: "+"))" }
+            step.needsUniqueValues.map { "\($0.entity).\($0.names.joined(separator: "+"))" }
         }
         if let list = Self.list(unique) { scans.append("duplicates of the unique \(list)") }
         let texts = steps.first?.resolved.source.model.sortedEntityNames.contains { entity in
@@ -74,6 +74,9 @@ package struct UncheckedRows {
         let laterSteps = LaterStepsCheck(input)
         if let names = Self.list(laterSteps.untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
+        }
+        if let names = Self.list(laterSteps.untoldConstraints()) {
+            list.append("whether values of \(names) are unique")
         }
         // Parsing it would take as long as the run does.
         let texts = steps.flatMap { step in

@@ -109,13 +109,11 @@ struct LaterStepsTests {
     func during(last: String, code: FerryError.Code, words: String) throws {
         // Preflight follows attributes, not calls.
         let call = "FUNCTION($source, 'valueForKey:', 'heading') != 'B'"
-        let (migrator, store, folder) = try migrator(
-            last: last, filter: code == .notUnique ? "writer != 'nobody'" : nil,
-            lastFilter: code == .notUnique ? nil : call)
+        let (migrator, store, folder) = try migrator(last: last, filter: nil, lastFilter: call)
         let before = try DatabaseDump.text(store)
         let plan = try migrator.plan(.allowingLosses { $0.target = "V3" }, checksRows: true)
         #expect(plan.refusals.isEmpty)
-        #expect(plan.notChecked?.contains { $0.contains("Book.heading") } == (code == .mandatoryValue))
+        #expect(plan.notChecked?.contains { $0.contains("Book.heading") } == true)
         let error = #expect(throws: FerryError.self) {
             try migrator.migrate(
                 Configuration.allowingLosses {
@@ -127,6 +125,50 @@ struct LaterStepsTests {
         #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
         #expect(try DatabaseDump.text(store) == before)
         withExtendedLifetime(folder) {}
+    }
+
+    @Test(
+        "A new constraint is counted by what entity mappings read, compute and merge",
+        arguments: [
+            (["where": "title != nil"], true), (["where": "writer != 'x'"], false),
+            (["title": "lowercase:($source.title)"], true), (["title": "$source.writer"], true),
+            (["unique": "title"], false), (["unique": "title", "second": "writer = 'y'"], false),
+            (["where": "writer = 'x'", "second": "writer = 'y'"], true),
+        ] as [([String: String], Bool)])
+    func constraint(mapping: [String: String], isRefused: Bool) throws {
+        let folder = try TemporaryFolder()
+        let bundle = folder.file("Model.xcdatamodeld")
+        let unique =
+            "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint></uniquenessConstraints>"
+        try makeModels(
+            [unique, ""].reversed().map { "<entity name=\"Book\">\(Self.title)\(Self.writer)\($0)</entity>" },
+            in: bundle)
+        func books(_ name: String, where filter: String?) -> String {
+            """
+            { "name": "\(name)", "source": "Book", "destination": "Book"\(filter.map { ", \"where\": \"\($0)\"" } ?? ""),
+              \(mapping["unique"].map { "\"unique\": [\"\($0)\"]," } ?? "")
+              "attributes": { "title": "\(mapping["title"] ?? "$source.title")" } }
+            """
+        }
+        let all =
+            [books("Books", where: mapping["where"])] + (mapping["second"].map { [books("More", where: $0)] } ?? [])
+        try """
+        { "source": "V1", "destination": "V2", "entityMappings": [\(all.joined(separator: ", "))] }
+        """.write(toFile: folder.file("One.json"), atomically: true, encoding: .utf8)
+        let store = folder.file("Store.sqlite")
+        try makeStore(store, of: ModelCatalog(paths: [bundle]).version(named: "V1"))
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
+            mappings: [URL(fileURLWithPath: folder.file("One.json"))])
+        let plan = try migrator.plan(.allowingLosses { $0.snapshots.form = .none }, checksRows: true)
+        #expect(plan.refusals.map(\.code) == (isRefused ? [.notUnique] : []), "\(mapping)")
+        var refusal: FerryError?
+        do {
+            _ = try migrator.migrate(.allowingLosses { $0.snapshots.form = .none })
+        } catch let error as FerryError {
+            refusal = error
+        }
+        #expect(refusal?.code == (isRefused ? .notUnique : nil), "\(mapping) \(refusal?.message ?? "")")
     }
 
     @Test("A filter of an earlier step, or of the step, hides no empty value of a later step")

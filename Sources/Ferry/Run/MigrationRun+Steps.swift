@@ -130,7 +130,7 @@ extension MigrationRun {
             guard refusals.isEmpty, RowChecks.areNeeded(by: step) else { return try refuse(refusals, step) }
             let inspection = try StoreInspection(of: layout, on: connection)
             let checks = RowChecks(
-                scans: scans, layout: layout, rows: inspection.rowsOfEntities, step: step, named: named)
+                scans: scans, layout: layout, rows: inspection.rowsOfEntities, step: step, named: named, now: now)
             refusals += try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
             refusals += try checks.duplicates(step.needsUniqueValues)
             try refuse(refusals, step)

@@ -1,6 +1,6 @@
 package import FerryBase
 internal import FerryExpression
-internal import FerryMapping
+package import FerryMapping
 package import FerryModel
 package import FerryPlan
 package import FerrySQLite
@@ -39,12 +39,39 @@ package struct ReadObjects {
         return "EXISTS (SELECT 1 FROM \(scope.from)\(scope.where))"
     }
 
+    /// SQL of the values that an entity mapping gives attributes of each of its objects, as `c0`, `c1` and so on.
+    package mutating func values(
+        of attributes: [Attribute], by mapping: ResolvedEntityMapping
+    ) throws(FerryError) -> String {
+        var scope = try SourceScope(readBy: mapping, in: layout, sharing: parameters)
+        let translation = ExpressionTranslation(scope: mapping.expressionScope(in: layout.model))
+        var values: [String] = []
+        for (place, attribute) in attributes.enumerated() {
+            let rule = mapping.attributes.first { $0.name == attribute.name }
+            var value = rule?.defaultValue(of: attribute).map { scope.parameters.add($0) } ?? "NULL"
+            if let expression = rule?.expression {
+                let computation = try translation.value(expression, for: attribute)
+                value = try scope.translate { translator throws(FerryError) in
+                    try translator.sql(computation.mayFail ? .operation(.orNil, [computation]) : computation)
+                }
+            }
+            values.append("\(value) AS c\(place)")
+        }
+        parameters = scope.parameters
+        return "SELECT \(values.joined(separator: ", ")) FROM \(scope.from)\(scope.where)"
+    }
+
     /// The integer that a query with ``parameter(_:)`` yields.
     package func integer(_ sql: String, on connection: Connection) throws -> Int64 {
+        try integers(sql, on: connection).first ?? 0
+    }
+
+    /// The integers of a query's only row.
+    package func integers(_ sql: String, on connection: Connection) throws -> [Int64] {
         try connection.readingSource {
             let statement = try connection.prepare(sql)
             try parameters.bind(to: statement, now: now)
-            return try statement.step() ? statement.integer(0) : 0
+            return try statement.step() ? (0..<statement.columnCount).map(statement.integer) : []
         }
     }
 }

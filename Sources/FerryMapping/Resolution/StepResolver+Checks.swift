@@ -45,75 +45,6 @@ extension StepResolver {
                 && other.rule(inverse.name, to: mapping) != nil
         }
     }
-
-    // MARK: Uniqueness
-
-    /// The uniqueness constraints that the source did not have and that its rows can prove beforehand.
-    func uniquenessChecks(of mappings: [ResolvedEntityMapping]) -> [MappingResolution.UniquenessCheck] {
-        var checks: [MappingResolution.UniquenessCheck] = []
-        for name in destination.model.sortedEntityNames {
-            let family = mappings.filter { destination.model.isKind($0.destination, of: name) }
-            for constraint in destination.model.entities[name]?.uniquenessConstraints ?? [] where !family.isEmpty {
-                let others = mappings.filter { sharesColumns(of: constraint, name, $0.destination) }
-                let own = family.compactMap { source(of: constraint, in: $0) }
-                let sources = own + others.compactMap { source(of: constraint, in: $0) }
-                guard sources.count == family.count + others.count, !isKept(own) else { continue }
-                checks.append(.init(entity: name, attributes: constraint, sources: sources, models: versionFiles))
-            }
-        }
-        return checks
-    }
-
-    /// Whether a constraint's index, over the whole table, covers an entity that only inherits the attributes.
-    private func sharesColumns(of constraint: [String], _ name: String, _ other: String) -> Bool {
-        let model = destination.model
-        return !model.isKind(other, of: name)
-            && constraint.allSatisfy { attribute in
-                model.declaringEntity(of: attribute, in: name).map {
-                    $0 == model.declaringEntity(of: attribute, in: other)
-                } ?? false
-            }
-    }
-
-    /// The sources of a mapping's constrained values; nil if they are not plain columns.
-    private func source(
-        of constraint: [String], in mapping: ResolvedEntityMapping
-    ) -> MappingResolution.UniquenessCheck.Source? {
-        guard mapping.filter == nil, mapping.iteration == nil, mapping.unique.isEmpty, mapping.policy == nil else {
-            return nil
-        }
-        var values: [MappingResolution.UniquenessCheck.Value] = []
-        for name in constraint {
-            guard let rule = mapping.attributes.first(where: { $0.name == name }),
-                let attribute = destination.model.attribute(name, of: mapping.destination)
-            else { return nil }
-            switch rule.expression {
-            case nil: values.append(.init(attribute: nil, defaultValue: attribute.defaultValue))
-            case .ifNil(let path, _)?:
-                // Only inference uses this form, whose second operand is the default value.
-                guard mappingModels[mapping.mappingModel].isInferred,
-                    let name = path.sourceKeys
-                else { return nil }
-                values.append(.init(attribute: name, defaultValue: attribute.defaultValue))
-            case let path?:
-                guard let name = path.sourceKeys else { return nil }
-                values.append(.init(attribute: name, defaultValue: nil))
-            }
-        }
-        return .init(entity: mapping.source, values: values)
-    }
-
-    /// Whether the source has the constraint for all of these objects.
-    private func isKept(_ sources: [MappingResolution.UniquenessCheck.Source]) -> Bool {
-        let homes = sources.map { source -> String? in
-            guard source.values.allSatisfy({ $0.defaultValue == nil && $0.attribute != nil }) else { return nil }
-            let names = Set(source.values.compactMap(\.attribute))
-            return self.source.model.lineage(of: source.entity).first { entity in
-                entity.uniquenessConstraints.contains { Set($0) == names }
-            }?.name
-        }
-        return Set(homes).count == 1 && homes[0] != nil
-    }
 }
 
 extension StepResolver {
@@ -328,16 +259,6 @@ extension StepResolver {
                 .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is not filled in: \(part.reason)", mapping,
                 model: model, property: part.property, remedy: remedy)
         }
-    }
-
-    /// The files of both versions; none if one is not from a file of its own.
-    private var versionFiles: [String] {
-        let versions = [source, destination]
-        let known = ["xcdatamodel", "mom", "omo"]
-        let areFiles = versions.allSatisfy { version in
-            version.parts.count < 2 && known.contains(FileLayer.parts(of: version.path).extension)
-        }
-        return areFiles ? versions.map(\.path) : []
     }
 
     /// The model files of both versions; none if one is not from a model file.

@@ -42,7 +42,7 @@ struct StepResolver {
         return MappingResolution(
             step: step, problems: problems,
             needsRowCheck: step.valuesWithoutSource.filter { !withPolicy.contains($0.entityMapping) },
-            needsEmptySource: needsEmptySource, needsUniqueValues: uniquenessChecks(of: resolved))
+            needsEmptySource: needsEmptySource, needsUniqueValues: step.uniquenessChecks)
     }
 
     // MARK: Mappings that make objects

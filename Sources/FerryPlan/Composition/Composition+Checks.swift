@@ -9,12 +9,9 @@ extension Composition {
         step.needsRowCheck = first.needsRowCheck + step.resolved.valuesWithoutSource
         step.needsEmptySource = first.needsEmptySource
         for check in second.needsEmptySource { step.needsEmptySource += try emptyChecks(for: check) }
-        step.needsUniqueValues = first.needsUniqueValues
-        for check in second.needsUniqueValues {
-            if let check = try uniquenessCheck(for: check), !step.needsUniqueValues.contains(where: check.isSame(as:)) {
-                step.needsUniqueValues.append(check)
-            }
-        }
+        let unique = step.resolved.uniquenessChecks
+        step.needsUniqueValues =
+            unique + first.needsUniqueValues.filter { check in !unique.contains { $0.isSame(as: check) } }
         try checkUniqueness()
         try checkMandatoryValues(of: step.resolved)
     }
@@ -69,46 +66,6 @@ extension Composition {
             feeding.source = mapping.source
             return feeding
         }
-    }
-
-    /// Translates a uniqueness check to source attributes; nil if no source entity provides objects.
-    private func uniquenessCheck(
-        for check: MappingResolution.UniquenessCheck
-    ) throws(StepObstacle) -> MappingResolution.UniquenessCheck? {
-        var translated = check
-        translated.sources = []
-        for source in check.sources {
-            for mapping in first.resolved.entityMappings where mapping.destination == source.entity {
-                guard mapping.filter == nil else { throw unknownUniqueness(check.entity) }
-                let values = try source.values.map { value throws(StepObstacle) in
-                    try self.value(value, in: mapping)
-                }
-                translated.sources.append(.init(entity: mapping.source, values: values))
-            }
-        }
-        return translated.sources.isEmpty ? nil : translated
-    }
-
-    private func value(
-        _ value: MappingResolution.UniquenessCheck.Value, in mapping: ResolvedEntityMapping
-    ) throws(StepObstacle) -> MappingResolution.UniquenessCheck.Value {
-        guard let name = value.attribute else { return value }
-        guard let rule = mapping.attributes.first(where: { $0.name == name }),
-            let attribute = middleModel.attribute(name, of: mapping.destination)
-        else { throw unknownUniqueness(mapping.destination) }
-        if rule.leavesEmpty(attribute) { return .init(attribute: nil, defaultValue: value.defaultValue) }
-        guard let expression = rule.expression else {
-            return .init(attribute: nil, defaultValue: rule.defaultValue(of: attribute))
-        }
-        if let (own, constant) = expression.replacedNil, let own = own.ownProperty, let substitute = constant.stored,
-            attribute.type != .uuid
-        {
-            return .init(attribute: own, defaultValue: substitute)
-        }
-        guard let own = expression.ownProperty, let old = sourceModel.attribute(own, of: mapping.source),
-            old.type.isStoredUnchanged(as: attribute.type)
-        else { throw unknownUniqueness(mapping.destination) }
-        return .init(attribute: own, defaultValue: value.defaultValue)
     }
 
     /// Refuses uniqueness constraints of the middle version that source rows cannot prove.

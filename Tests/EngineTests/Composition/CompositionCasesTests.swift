@@ -190,8 +190,7 @@ struct CompositionCasesTests {
         let chain = try ComposedChain(models, rows: books)
         try chain.compare()
         let check = try #require(try chain.plan().steps.first?.needsUniqueValues.first)
-        #expect(check.entity == "Book" && check.sources.map(\.entity) == ["Book"])
-        #expect(check.sources.first?.values.map(\.attribute) == ["title"])
+        #expect(check.entity == "Book" && check.names == ["title"] && check.mappings.map(\.source) == ["Book"])
     }
 
     @Test("with numeric types that widen step by step, and separately over a type that is too small")
