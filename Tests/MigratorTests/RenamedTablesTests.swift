@@ -10,21 +10,23 @@ import Testing
 /// Entities that take the names of others, in place.
 @Suite("Tables with the names of others")
 struct RenamedTablesTests {
-    /// Each list has old and new names.
+    /// Each list has old and new names; without a new one, the entity is removed.
     @Test(
         "are renamed in an order in which each name is free",
         arguments: [
             [("A", "B"), ("B", "C")], [("B", "C"), ("A", "B")], [("A", "B"), ("B", "C"), ("C", "D")],
             [("C", "A"), ("B", "C"), ("A", "B")], [("A", "B"), ("B", "A")], [("A", "C"), ("B", "A"), ("C", "B")],
-        ])
-    func renamed(_ pairs: [(old: String, new: String)]) throws {
+            [("A", "B"), ("B", nil)],
+        ] as [[(String, String?)]])
+    func renamed(_ all: [(old: String, new: String?)]) throws {
+        let pairs = all.compactMap { pair in pair.new.map { (old: pair.old, new: $0) } }
         let folder = try TemporaryFolder()
         func entity(_ name: String, _ attribute: String, from old: String? = nil) -> String {
             let renaming = old.map { " elementID=\"\($0)\"" } ?? ""
             return "<entity name=\"\(name)\"\(renaming)>"
                 + "<attribute name=\"\(attribute)\" optional=\"YES\" attributeType=\"String\"/></entity>"
         }
-        try folder.writeVersion("App 1", pairs.map { entity($0.old, "text\($0.old)") }.joined())
+        try folder.writeVersion("App 1", all.map { entity($0.old, "text\($0.old)") }.joined())
         try folder.writeVersion("App 2", pairs.map { entity($0.new, "text\($0.old)", from: $0.old) }.joined())
         let path = folder.file("App.sqlite")
         try StoreGenerator(folder.appVersion("App 1"), options: GenerationOptions(rows: 3, seed: 1))

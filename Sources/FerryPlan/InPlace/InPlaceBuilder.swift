@@ -256,6 +256,7 @@ struct InPlaceBuilder {
     private mutating func drop(_ tables: [String]) {
         for table in tables {
             let name = current[table] ?? table
+            moves.dropped.insert(name)
             add("DROP TABLE \(name)", "tables that the new version lacks or that were copied", tables: .drop(name))
             occupied.remove(name.uppercased())
         }

@@ -12,6 +12,8 @@ package struct TableMoves: Sendable, Equatable {
     package internal(set) var touched: Set<String> = []
     /// Tables beside those of the model, history for example, whose rows are written.
     package internal(set) var touchedBeside: Set<String> = []
+    /// Tables that are dropped, by the names that they have then.
+    var dropped: Set<String> = []
     /// The entities whose changes in the history are deleted.
     package internal(set) var droppedHistory: [DroppedEntity] = []
 
@@ -47,8 +49,8 @@ package struct TableMoves: Sendable, Equatable {
         for kept in joinTables.compactMap(\.kept) where !touched.contains(kept.newName) {
             names.formUnion([kept.name, kept.newName])
         }
-        // A new table can take the name of a renamed one.
-        return names.subtracting(touched)
+        // A new table can take the name of a renamed one, and a renamed one that of a dropped one.
+        return names.subtracting(touched).subtracting(dropped)
     }
 
     /// The store's tables whose rows are written or taken from.
