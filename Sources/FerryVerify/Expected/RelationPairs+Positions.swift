@@ -24,15 +24,19 @@ extension RelationPairs {
         let place = carried ?? inOrder(of: side)
         let statement = try context.connection.prepare(
             """
-            SELECT p.owner, p.member, p.place, j.\(order) FROM (\(place)) AS p
-            JOIN destination.\(table) AS j ON j.\(member) = p.member AND j.\(owner) = p.owner
+            SELECT p.owner, p.member, p.place, j.\(order), j.\(member) IS NOT NULL FROM (\(place)) AS p
+            LEFT JOIN destination.\(table) AS j ON j.\(member) = p.member AND j.\(owner) = p.owner
             ORDER BY p.owner, p.place, p.member
             """)
         let isCarriedInPlace = context.verification.isInPlace && carried != nil
         let isExact = relation.rules.allSatisfy { !$0.relationship.isAutomatic }
         var previous: (owner: Int64, place: Int64, order: Int64, index: Int64)?
+        // With the members that another owner has, which leave a gap.
+        var candidate: (owner: Int64, index: Int64)?
         while try statement.step() {
             let (key, place) = (statement.integer(0), statement.integer(2))
+            candidate = (key, candidate?.owner == key ? (candidate?.index ?? 0) + 1 : 0)
+            if statement.integer(4) == 0 { continue }
             let actual = statement.integer(3)
             var index: Int64 = 0
             var isRight = !statement.isNull(3)
@@ -42,7 +46,7 @@ extension RelationPairs {
                 isRight = isRight && (before.place == place || before.order < actual)
             }
             let isNew = actual == 2048 + 1024 * index
-            if isExact { isRight = isRight && isNew }
+            if isExact { isRight = isRight && (isNew || actual == 2048 + 1024 * (candidate?.index ?? 0)) }
             // Relationships to which a policy has added objects are not compared.
             if carried != nil { isRight = isRight && (isNew || !statement.isNull(2) && place == actual) }
             // In place a position stays unchanged, even NULL.
