@@ -54,6 +54,8 @@ struct ChainChoiceTests {
         let plan = try mixed.migrator().plan(configuration)
         #expect(plan.losses.map(\.property) == ["pages"] && plan.losses.map(\.rows) == [12])
         #expect(plan.warnings.first?.message == "Book.pages is lost, 12 values: App 4 does not have it.")
+        let before = mixed.folder.file("Before.sqlite")
+        try FileManager.default.copyItem(atPath: mixed.store, toPath: before)
         let warnings = Locked<[FerryWarning]>([])
         let report = try mixed.migrator().migrate(configuration) { event in
             if case .warning(let warning) = event { warnings.withLock { $0.append(warning) } }
@@ -63,6 +65,12 @@ struct ChainChoiceTests {
         let store = try Connection(path: mixed.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING LIKE 'Book %'") == 12)
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
+        // The log says that it was no mistake.
+        let summary = try Verifier(
+            store: URL(fileURLWithPath: mixed.store),
+            models: [.url(URL(fileURLWithPath: mixed.folder.file("App.xcdatamodeld")))]
+        ).verifyMigration(from: URL(fileURLWithPath: before))
+        #expect(summary.differences.isEmpty, "\(summary.differences)")
     }
 
     @Test("Without inference a chain needs a mapping model for each step")

@@ -106,6 +106,13 @@ struct PartialStoreTests {
         let version = try #require(try setting.catalog().version(named: "App 2").restricted(to: "Local"))
         #expect(try StoreMetadata.read(from: connection).hashes == version.hashes)
         #expect(version.hashes.count == 1)
+        let verifier = try Verifier(
+            store: URL(fileURLWithPath: result), models: [.url(URL(fileURLWithPath: setting.folder.path))])
+        #expect(try verifier.verifyStore().differences.isEmpty)
+        if isCopied {
+            let source = URL(fileURLWithPath: setting.store)
+            #expect(try verifier.verifyMigration(from: source).differences.isEmpty)
+        }
     }
 
     @Test("A version without the store's configuration is refused")

@@ -166,7 +166,7 @@ public struct Verifier: Sendable {
     // MARK: Stores
 
     private func version(of store: OpenedStore, in catalog: ModelCatalog) throws -> ModelVersion {
-        if let version = store.version(in: catalog) { return version }
+        if let version = store.version(in: catalog.fitted(to: store.metadata.hashes)) { return version }
         if catalog.versions.isEmpty,
             let cached = try ModelCache.version(in: store.sourceGuard.connection),
             cached.hashes == store.metadata.hashes
@@ -185,7 +185,12 @@ public struct Verifier: Sendable {
         var inputs = inputs
         try inputs.takeOwnModel(of: new)
         try inputs.takeOwnModel(of: old)
-        let target = try version(of: new, in: inputs.catalog)
+        inputs.catalog = inputs.catalog.fitted(to: old.metadata.hashes)
+        // Of several versions with the same hashes that to which the migration led.
+        let named = inputs.catalog.versions(matching: new.metadata.hashes).first {
+            inputs.catalog.displayName(of: $0) == run?.chain.last
+        }
+        let target = try named ?? version(of: new, in: inputs.catalog)
         guard var version = old.version(in: inputs.catalog, preferring: target) else {
             throw try old.unknownVersion(in: inputs.catalog)
         }
@@ -204,6 +209,7 @@ public struct Verifier: Sendable {
         if let chain = run?.chain, chain.first == from, chain.last == to {
             // The chain of the run, which may depend on rows or options.
             planner.route.choice = .list(chain, origin: "the log of the migration")
+            planner.route.allowsDowngrade = true
         }
         let plan = planner.plan(from: version, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first(where: { $0.code == .missingPolicy }) {
@@ -219,8 +225,8 @@ public struct Verifier: Sendable {
             throw FerryError(
                 .unsupported,
                 "\(new.path) has version \(to), which is older than version \(from) of \(old.path): the two stores are "
-                    + "swapped.",
-                remedy: "Verify \(old.path), with \(new.path) as \(setting: .source).")
+                    + "swapped, or it was migrated back and the log of that is missing.",
+                remedy: "Verify \(old.path), with \(new.path) as \(setting: .source); or verify the store by itself.")
         }
         if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
         guard plan.steps.count == 1 else {
