@@ -67,39 +67,54 @@ struct RelationshipsCheck: PreflightCheck {
             for relationship in step.resolved.destination.model.relationships(of: mapping.destination)
             where relationship.isToMany && !relationship.isTransient {
                 guard let limits = RelationshipLimits(relationship),
-                    let source = origin(of: relationship, in: mapping),
-                    let storage = layout.storage(of: source.name, in: mapping.source),
-                    let query = limits.violations(of: storage, by: place.table, where: "a.Z_ENT = \(place.number)")
+                    let origin = origin(of: relationship, in: mapping),
+                    let query = limits.violations(
+                        of: origin.storage, by: place.table, where: "a.Z_ENT = \(place.number)")
                 else { continue }
-                let isOld = RelationshipLimits(source) == limits
+                let name = origin.source?.name ?? relationship.name
+                let isOld = origin.source.flatMap(RelationshipLimits.init) == limits
                 // What stays as it is is not counted.
                 guard !isOld || input.checks(place.table) else { continue }
                 let count = try connection.integer(query) ?? 0
                 guard count > 0 else { continue }
-                if isOld { noteKept(.wrongCount, mapping.source, source.name, rows: count) }
+                if isOld { noteKept(.wrongCount, mapping.source, name, rows: count) }
                 let allowing = isOld ? "the store's own version" : "\(mapping.destination).\(relationship.name)"
                 warn(
                     .wrongCount,
-                    "\(mapping.source).\(source.name) has too few or too many objects in \(count.counting("row")): "
+                    "\(mapping.source).\(name) has too few or too many objects in \(count.counting("row")): "
                         + "\(allowing) allows \(limits.words). The app must correct it before it saves these objects.",
-                    about: .init(entity: mapping.source, property: source.name, entityMapping: mapping.name))
+                    about: .init(entity: mapping.source, property: name, entityMapping: mapping.name))
             }
         }
     }
 
-    /// The relationship of the source whose links a relationship takes over, by a rule of its own or of its inverse.
-    private func origin(of relationship: Relationship, in mapping: ResolvedEntityMapping) -> Relationship? {
+    /// The links of the source that a relationship takes over, by a rule of its own or of its inverse; without the
+    /// relationship of the source if that has no inverse.
+    private func origin(
+        of relationship: Relationship, in mapping: ResolvedEntityMapping
+    ) -> (source: Relationship?, storage: RelationshipStorage)? {
         let old = layout.model
+        func links(_ name: String) -> (source: Relationship?, storage: RelationshipStorage)? {
+            guard let source = old.relationship(name, of: mapping.source),
+                let storage = layout.storage(of: name, in: mapping.source)
+            else { return nil }
+            return (source, storage)
+        }
         if let name = mapping.relationships.first(where: { $0.name == relationship.name })?.sourceRelationship {
-            return old.relationship(name, of: mapping.source)
+            return links(name)
         }
         for other in step.resolved.entityMappings
         where step.resolved.destination.model.isKind(other.destination, of: relationship.destinationEntity) {
             guard let rule = other.relationships.first(where: { $0.name == relationship.inverseName }),
                 rule.mappings.contains(mapping.name), let name = rule.sourceRelationship,
-                let back = old.relationship(name, of: other.source)?.inverseName
+                let back = old.relationship(name, of: other.source)
             else { continue }
-            return old.relationship(back, of: mapping.source)
+            if let inverse = back.inverseName { return links(inverse) }
+            guard
+                case .foreignKey(let table, let column, let entity, let order)? = layout.storage(
+                    of: name, in: other.source)
+            else { continue }
+            return (nil, .inverseForeignKey(table: table, column: column, entityColumn: entity, orderColumn: order))
         }
         return nil
     }

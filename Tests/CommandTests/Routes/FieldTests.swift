@@ -137,6 +137,28 @@ struct FieldTests {
         #expect(verified.exitCode == 3 && verified.output.contains("Blog"), "\(verified)")
     }
 
+    @Test("A number of related objects is counted where the old version has no inverse")
+    func countOfNewInverse() throws {
+        func blog(_ inverse: String) -> String {
+            "<relationship name=\"blog\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"Blog\"\(inverse)/>"
+                + "</entity>"
+        }
+        let posts =
+            "<relationship name=\"posts\" toMany=\"YES\" minCount=\"2\" maxCount=\"3\" destinationEntity=\"Post\" "
+        try app.model("App", "v1", "<entity name=\"Blog\"/><entity name=\"Post\">" + blog(""))
+        try app.model(
+            "App", "v2",
+            "<entity name=\"Blog\">\(posts)inverseName=\"blog\" inverseEntity=\"Post\"/></entity><entity name=\"Post\">"
+                + blog(" inverseName=\"posts\" inverseEntity=\"Blog\""))
+        try app.current("App", "v2")
+        try app.generate("App", "v1", rows: 6)
+        try app.execute("UPDATE ZPOST SET ZBLOG = 1 + (Z_PK > 3)")
+        let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
+        let planned = try app.run(["plan"] + words + ["--check"])
+        let sentence = "Blog.posts has too few or too many objects in 4 rows: Blog.posts allows 2 to 3."
+        #expect(planned.exitCode == 0 && planned.output.contains(sentence), "\(planned)")
+    }
+
     @Test(
         "What models and counts tell is refused by plan without --check", arguments: ["mand", "mkabs", "comp2"])
     func planRefuses(_ name: String) throws {
