@@ -43,7 +43,10 @@ extension Expression {
         case .function(let receiver, let selector, let arguments):
             return Self.transformingKeys.contains(selector) || Self.transformingFunctions.contains(selector)
                 ? Self.transformed([receiver] + arguments) : []
-        case .constant, .list, .json, .subquery, .fetch, .element: return []
+        // Some of the objects, which only the run knows.
+        case .subquery(let collection, _, _), .element(let collection, _):
+            return isCollection ? collection.carriedPaths(ofObjects: true).map { $0.where(.constant(false)) } : []
+        case .constant, .list, .json, .fetch: return []
         }
     }
 

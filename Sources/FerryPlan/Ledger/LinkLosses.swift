@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -63,7 +64,7 @@ struct LinkLosses {
                 }
                 guard !isWhole, !carriers.continuations(of: property).isEmpty else { continue }
                 let own = own(link.name, of: entity)
-                let readers = (own.isEmpty ? pairs.map(\.owner) : own).map(\.reading.mapping.name).distinct
+                let readers = (own.isEmpty ? pairs.map(\.rule) : own.map(\.reading.mapping.name)).distinct
                 let policy = carriers.policy(of: property).map { ChainLoss.Cause.leftToPolicy($0) }
                 var loss = loss(entity, link.name, of: [entity], policy ?? .carriedInPart(by: readers))
                 loss.objects = .init(of: owners.carriers)
@@ -73,7 +74,9 @@ struct LinkLosses {
                     except: pairs.map { .init(owner: $0.owner.reading, end: $0.end) }.distinct)
                 // An object that stands for a link may be related to others than those that the ends become; what a link of
                 // merged objects becomes, only the run knows.
-                if own.contains(where: \.isJoin) || pairs.contains(where: \.mayMeetOthers) || pairs.count < all.count {
+                if own.contains(where: \.isJoin) || pairs.count < all.count
+                    || pairs.contains(where: { $0.mayMeetOthers || $0.isOfSome })
+                {
                     loss.pass = 0
                 }
                 losses.append(loss)
@@ -84,6 +87,8 @@ struct LinkLosses {
 
     /// The objects that a rule of a relationship or of its inverse relates.
     private struct Pair {
+        /// The entity mapping with the rule.
+        let rule: String
         let owner: Carrier
         let end: ChainLoss.Reading
         /// Whether the object at the end is read for each of its links.
@@ -94,6 +99,9 @@ struct LinkLosses {
         var mayMeetOthers: Bool {
             isEndOfEach || !owner.reading.mapping.unique.isEmpty || !end.mapping.unique.isEmpty
         }
+
+        /// Whether a query or an index takes some of the links.
+        var isOfSome: Bool { (owner.reading.conditions + end.conditions).contains(.constant(false)) }
 
         func relates(_ mapping: ResolvedEntityMapping, _ inverse: String?) -> Bool {
             let isOfEach = end.mapping.readsEveryObject || (isEndOfEach && end.mapping.filter == nil)
@@ -106,7 +114,9 @@ struct LinkLosses {
         let own = own(link.name, of: entity).flatMap { carrier in
             let isNarrow = isNarrow(carrier, link)
             return owners(of: carrier).flatMap { owner in
-                targets(of: carrier).map { Pair(owner: owner, end: .init($0), isNarrow: isNarrow) }
+                targets(of: carrier).map {
+                    Pair(rule: carrier.reading.mapping.name, owner: owner, end: .init($0), isNarrow: isNarrow)
+                }
             }
         }
         guard let inverse = old.inverse(of: link) else { return own }
@@ -118,7 +128,9 @@ struct LinkLosses {
                     return targets(of: carrier).filter { $0.source == entity }.flatMap { mapping in
                         let owner = Carrier(reading: .init(mapping), destination: carrier.destination)
                         return ends.map {
-                            Pair(owner: owner, end: $0.reading, isEndOfEach: carrier.isJoin, isNarrow: isNarrow)
+                            Pair(
+                                rule: carrier.reading.mapping.name, owner: owner, end: $0.reading,
+                                isEndOfEach: carrier.isJoin, isNarrow: isNarrow)
                         }
                     }
                 }

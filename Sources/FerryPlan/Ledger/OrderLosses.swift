@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
@@ -61,8 +62,8 @@ struct OrderLosses {
             }
         }
         // An order that no rule passes on is lost, if links of it are left.
-        for owner in held.keys where !orders.all.contains(where: { $0.owner == owner }) && orders.hasLinks(owner) {
-            lost[Part(owner: owner, member: "")] = .unordered
+        for owner in held.keys where !orders.all.contains(where: { $0.owner == owner }) {
+            lost[Part(owner: owner, member: "")] = orders.loss(ofOrder: owner)
         }
         for (part, cause) in lost where !kept.contains(part) {
             for origin in held[part.owner] ?? [] {
@@ -127,10 +128,33 @@ private struct StepOrders {
         }
     }
 
-    /// Whether the links of a relationship live on in some form.
-    func hasLinks(_ owner: PropertyKey) -> Bool {
+    /// What becomes of an order that no rule passes on; nil if nothing of it is lost, or all links are.
+    func loss(ofOrder owner: PropertyKey) -> ChainLoss.Cause? {
         let property = StoredProperty(entity: owner.entity, property: owner.property)
-        return carriers.policy(of: property) == nil && !carriers.continuations(of: property).isEmpty
+        let own = carriers.all[property] ?? []
+        if carriers.policy(of: property) != nil || own.contains(where: hasPositions) { return nil }
+        let found = carriers.sides(of: property).flatMap { carriers.all[$0] ?? [] }
+        let targets = found.compactMap { carrier in
+            carrier.destination.property.flatMap {
+                step.destination.model.relationship($0, of: carrier.destination.entity)
+            }
+        }
+        if targets.contains(where: { $0.isToMany && $0.isOrdered }) { return .orderedAnew }
+        // A to-one relationship has no order; its other links are a loss of their own.
+        return targets.contains(where: \.isToMany) || found.contains(where: \.isJoin) ? .unordered : nil
+    }
+
+    /// Whether the objects that stand for links have their positions, in an attribute or in an order of their own.
+    private func hasPositions(_ carrier: Carrier) -> Bool {
+        let mapping = carrier.reading.mapping
+        guard carrier.isJoin, let iteration = mapping.iteration else { return false }
+        let position = iteration.position.map { Expression.variable($0) }
+        let model = step.destination.model
+        return mapping.attributes.contains { $0.expression != nil && $0.expression == position }
+            || mapping.relationships.filter(\.isOfSameObject).contains { rule in
+                let owners = model.relationship(rule.name, of: mapping.destination).flatMap(model.inverse)
+                return owners.map { $0.isToMany && $0.isOrdered } == true
+            }
     }
 
     private struct Ends {

@@ -213,15 +213,6 @@ final class SourceObjects: PlainObjectSource {
         return walk
     }
 
-    /// SQL of the entity number under which a related row is read: one of another branch of the entities, which only a
-    /// damaged key names, as the relationship says.
-    private func memberNumber(_ entity: String) -> String {
-        let (model, layout) = (context.sourceModel, context.source)
-        let others = Set(layout.numbers(ofFamily: model.root(of: entity))).subtracting(layout.numbers(ofFamily: entity))
-        guard let number = layout.number(of: entity), !others.isEmpty else { return "t.Z_ENT" }
-        return "CASE WHEN t.Z_ENT IN (\(others.sorted().sqlList)) THEN \(number) ELSE t.Z_ENT END"
-    }
-
     /// SQL of a relationship's links by owner and position: owner, related key, its `Z_ENT` (known for sound links).
     private func links(_ relationship: PropertyKey, ofOwners condition: String) throws -> Statement {
         guard let declared = context.sourceModel.relationship(relationship.property, of: relationship.entity),
@@ -229,9 +220,7 @@ final class SourceObjects: PlainObjectSource {
         else { throw PlainFailure("\(relationship.entity) has no stored relationship \(relationship.property)") }
         let links = StoredLinks(storage)
         let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
-        var (related, tables) = (
-            "t.Z_PK, \(memberNumber(declared.destinationEntity))", "source.\(links.table) \(link)"
-        )
+        var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
         if let known = SoundLinks(relationship.property, of: relationship.entity, in: context), sound.contains(known) {
             related = "\(link).\(links.b), \(known.number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"

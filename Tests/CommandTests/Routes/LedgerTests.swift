@@ -219,7 +219,8 @@ struct LedgerTests {
         "Links are carried by their relationship or its inverse; a choice of members loses the others",
         arguments: [
             ("$source.books", []),
-            ("SUBQUERY($source.books, $b, $b.pages > 2)", ["Book.shelf 4"]),
+            ("SUBQUERY($source.books, $b, $b.pages > 2)", ["Book.shelf <4"]),
+            ("$source.books[FIRST]", ["Book.shelf <4"]),
             (
                 "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Book', 'pages > 2'), $manager.sourceContext, NO)",
                 ["Book.shelf 4"]
@@ -237,6 +238,37 @@ struct LedgerTests {
         // A link has two names.
         let found = Set(try losses(all).map { $0.replacing("Shelf.books", with: "Book.shelf") })
         #expect(found == Set(told), "\(found)")
+    }
+
+    @Test(
+        "An order lives on in the position of each element, or in an order of the objects that stand for links",
+        arguments: [(true, false, false), (false, true, false), (false, false, true)])
+    func positions(hasPosition: Bool, isOrdered: Bool, isLost: Bool) throws {
+        func person(_ ordered: String, _ name: String, _ other: String, _ inverse: String) -> String {
+            RouteFolder.entity(
+                "Person",
+                RouteFolder.link(name, other, inverse).replacing("/>", with: "\(ordered)/>"))
+        }
+        let all = try prepare(
+            [
+                person(" ordered=\"YES\"", "books", "Book", "people")
+                    + RouteFolder.entity("Book", RouteFolder.link("people", "Person", "books")),
+                person(isOrdered ? " ordered=\"YES\"" : "", "places", "Place", "person")
+                    + RouteFolder.entity("Book", RouteFolder.link("places", "Place", "book"))
+                    + RouteFolder.entity(
+                        "Place", "number:Integer 32", RouteFolder.link("person", "Person", "places", toMany: false),
+                        RouteFolder.link("book", "Book", "places", toMany: false)),
+            ],
+            """
+            { "name": "B", "source": "Book", "destination": "Book" }, { "name": "P", "source": "Person", "destination": "Person" },
+            { "name": "L", "source": "Person", "destination": "Place",
+              "forEach": { "book": "$source.books"\(hasPosition ? ", \"position\": \"place\"" : "") },
+              "attributes": { "number": \(hasPosition ? "\"$place\"" : "null") },
+              "relationships": { "person": { "mapping": "P", "from": "$source" },
+                "book": { "mapping": "B", "from": "$book" } } }
+            """, sql: "")
+        let told = try losses(all)
+        #expect(told.contains { $0.contains("books") } == isLost, "\(told)")
     }
 
     @Test("Two relationships in one place: a to-many keeps the links of both, a to-one those of one")
