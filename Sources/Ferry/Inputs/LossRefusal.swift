@@ -37,7 +37,12 @@ extension Configuration {
                 : "Move these rows elsewhere, or restore a backup of the store"
         }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
-        if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
+        if losses.allSatisfy(\.isOfOrder) {
+            return """
+                Keep the order in the new version and in its mapping models (of objects with new keys, by a rule of the \
+                ordered side, with null for its inverse)
+                """
+        }
         return hasMappingModels
             ? "Map it in a mapping model" : "Pass the mapping models of these versions, or write one"
     }
