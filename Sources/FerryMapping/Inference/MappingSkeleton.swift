@@ -46,6 +46,22 @@ package struct MappingSkeleton: Sendable {
             default: add(mapping)
             }
         }
+        for place in open where place.isRelationship { emptyInverse(of: place) }
+    }
+
+    /// Leaves the links to the rule that the author writes: that of the inverse, which goes on by itself, could be later.
+    private mutating func emptyInverse(of place: Place) {
+        guard let link = place.property.flatMap({ destination.relationship($0, of: place.entity) }),
+            let inverse = destination.inverse(of: link)
+        else { return }
+        for index in mappingModel.entityMappings.indices {
+            let mapping = mappingModel.entityMappings[index]
+            let isOpen = open.contains { $0.entityMapping == mapping.name && $0.property == inverse.name }
+            guard let end = mapping.destination, destination.isKind(end, of: link.destinationEntity), !isOpen,
+                matching.sourceRelationship(of: inverse.name, in: end) != nil
+            else { continue }
+            mappingModel.entityMappings[index].relationships[inverse.name] = .empty
+        }
     }
 
     private func hasObjects(_ entity: String?) -> Bool {
