@@ -22,7 +22,7 @@ struct StepEstimate {
         of planned: Planned, on connection: Connection, verify: VerifyMode, jobs: Int
     ) throws -> [Self] {
         let bytes = try connection.contentBytes()
-        guard planned.plan.refusals.isEmpty else {
+        guard planned.plan.refusals.isEmpty, planned.plan.steps.allSatisfy(\.canBeLaidOut) else {
             return planned.plan.steps.map { _ in Self(disk: .init(destinationBytes: bytes)) }
         }
         var sizes = try TableSizes(of: planned.facts, on: connection)
@@ -37,6 +37,13 @@ struct StepEstimate {
                 statements: work.statements, operations: work.operations, verification: work.verification(verify, jobs),
                 disk: .init(peak: Int64(peak), destinationBytes: Int64(kept)))
         }
+    }
+}
+
+extension StepPlan {
+    /// Whether it is known how Core Data stores the newer version; if not, preflight refuses the step.
+    var canBeLaidOut: Bool {
+        StoreLayout.refusals(for: resolved.destination.model, foundTriggers: .assumed).isEmpty
     }
 }
 

@@ -174,7 +174,7 @@ extension PlanReport {
 
     /// Adds the treatment of each table.
     fileprivate mutating func addTables(of plan: MigrationPlan) throws {
-        for step in plan.steps {
+        for step in plan.steps where step.canBeLaidOut {
             guard let index = steps.firstIndex(where: { $0.mode != .refused && $0.versions == step.versions }) else {
                 continue
             }

@@ -137,6 +137,20 @@ struct FieldTests {
         #expect(verified.exitCode == 3 && verified.output.contains("Blog"), "\(verified)")
     }
 
+    @Test("A plan lists every reason, also beside a version whose layout is not known", arguments: [[], ["--check"]])
+    func allReasons(_ words: [String]) throws {
+        func friends(_ isOrdered: Bool) -> String {
+            RouteFolder.link("friends", "Person", "friends", isOrdered: isOrdered)
+        }
+        try app.model("App", "v1", RouteFolder.entity("Person", "gone", friends(false)))
+        try app.model("App", "v2", RouteFolder.entity("Person", friends(true)))
+        try app.current("App", "v2")
+        try app.generate("App", "v1", rows: 4)
+        let plan = try app.run(["plan", "App.sqlite", "--models", "App.xcdatamodeld"] + words)
+        #expect(plan.exitCode == 2 && plan.output.contains("layout of Person.friends is not known"), "\(plan)")
+        #expect(plan.output.contains("Person  gone"), "\(plan)")
+    }
+
     @Test("A draft leaves links that need a choice to the rule that its author writes")
     func choice() throws {
         func entities(toMany: Bool) -> String {
