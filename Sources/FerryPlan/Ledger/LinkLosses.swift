@@ -408,8 +408,11 @@ struct LinkLosses {
                 let back = old.relationship(name, of: other.source)?.inverseName
             else { continue }
             // Each object of a one-to-one relationship has a link of its own, whichever stays.
-            let isAlone = own(name, of: other.source).allSatisfy { $0.reading.mapping == other }
-            let areApart = !target.isToMany && keepsAll(other.name) && isAlone
+            let sides = carriers.sides(of: StoredProperty(entity: mapping.source, property: back)).dropFirst()
+                .flatMap { carriers.all[$0] ?? [] }.map(\.reading.mapping)
+            let areApart =
+                !target.isToMany && sides.allSatisfy { keepsAll($0.name) }
+                && Set(sides.map(\.source)).count == sides.count
             add(back, areApart ? .apart : other.unique.isEmpty ? .inPart : .unknown)
         }
         return links
