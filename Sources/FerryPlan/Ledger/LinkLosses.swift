@@ -201,7 +201,16 @@ struct LinkLosses {
                     narrowed[side, default: []].insert(mapping.source)
                 }
             }
-            if narrowed.isEmpty { kept.formUnion([side] + (otherSide.map { [$0] } ?? [])) }
+            if narrowed.isEmpty {
+                // A rule may carry the links to some of the entities at the other end.
+                let ends = Set(rule.mappings.compactMap { step.entityMapping(named: $0)?.source })
+                let sides = [side] + (otherSide.map { [$0] } ?? [])
+                if ends.isSuperset(of: old.concreteFamily(of: link.destinationEntity)) {
+                    kept.formUnion(sides)
+                } else {
+                    open.formUnion(sides)
+                }
+            }
             let mayMerge = !([mapping] + rule.mappings.compactMap(step.entityMapping)).allSatisfy(\.unique.isEmpty)
             if narrowed.count > 1 || mayMerge || mayBeJoined(name, of: mapping.source) { open.formUnion(narrowed.keys) }
             sources.merge(narrowed) { $0.union($1) }

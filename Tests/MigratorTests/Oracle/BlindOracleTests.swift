@@ -95,6 +95,8 @@ struct BlindOracleTests {
             20_000_221, 20_010_852,
             // A key of a one-to-one whose object goes, while another object leads back.
             20_000_744,
+            // An entity that takes the name of a removed one, in place.
+            70_000_718,
         ] as [UInt64])
     func agreesAgain(_ seed: UInt64) throws { _ = try Self.damagedPair(seed) }
 
@@ -162,6 +164,8 @@ struct BlindOracleTests {
             // Links that become objects whose owner is filtered; settled keys of a one-to-one, and free ones; values of an
             // entity that a later step loses.
             60_000_549, 60_000_573, 60_010_294, 60_010_439,
+            // Positions that count the members of other owners; links of several entities at one end, some kept, some merged.
+            70_000_581, 70_020_027, 70_020_830,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
