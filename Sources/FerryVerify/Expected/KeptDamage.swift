@@ -5,7 +5,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Damage of the source's relationships that a migration in place leaves under the same key; never sound links.
+/// Damage of the source's relationships that a table which stays has under the same key; never sound links.
 ///
 /// The damage is a dangling key, a key in a row of another entity, or a key whose object has an inverse that does not lead
 /// back.
@@ -15,12 +15,15 @@ final class KeptDamage {
 
     init(_ context: VerificationContext) { self.context = context }
 
-    /// Whether a row of the source holds the same damaged key; always false for a copy.
+    /// Whether a row of the source holds the same damaged key; always false for a table that is copied.
     ///
     /// In a join table the holder is the key in the declaring side's column, which may be NULL, and the value is the
     /// other key.
     func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
-        guard context.verification.isInPlace, let statement = try statement(for: key) else { return false }
+        let verification = context.verification
+        let isKept =
+            verification.isInPlace || verification.keptRoots.contains(context.destinationModel.root(of: key.entity))
+        guard isKept, let statement = try statement(for: key) else { return false }
         try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
         try statement.bind(value.map { .integer($0) } ?? .null, at: 2)
         defer { statement.reset() }
