@@ -97,13 +97,19 @@ package struct RowChecks {
                 if !merged.isEmpty { values.append("SELECT * FROM (SELECT DISTINCT * FROM (\(merged))\(known))") }
             }
             guard !values.isEmpty else { return nil }
-            let counts = try objects.integers(
-                """
-                SELECT count(*), ifnull(sum(n), 0) FROM (
-                    SELECT count(*) AS n FROM (\(values.joined(separator: " UNION ALL "))) WHERE \(present)
-                    GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
-                """, on: connection)
-            return counts[0] > 0 ? check.problem(values: counts[0], rows: counts[1]) : nil
+            do {
+                let counts = try objects.integers(
+                    """
+                    SELECT count(*), ifnull(sum(n), 0) FROM (
+                        SELECT count(*) AS n FROM (\(values.joined(separator: " UNION ALL "))) WHERE \(present)
+                        GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1)
+                    """, on: connection)
+                return counts[0] > 0 ? check.problem(values: counts[0], rows: counts[1]) : nil
+            } catch let error as DatabaseError where !error.isInterrupted {
+                // A filter that fails on some value is refused by the check of values.
+                guard connection.takeFunctionError() != nil else { throw error }
+                return nil
+            }
         }
     }
 }

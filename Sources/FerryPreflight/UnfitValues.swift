@@ -90,6 +90,7 @@ package struct UnfitValues {
             try checks.ask(about: rule, attribute, emptiness: !isCounted, validity: validity)
         }
         try askAboutRelationships(of: mapping, &checks)
+        if validity { try checks.askAboutFilter() }
         return try answers(of: checks)
     }
 

@@ -72,6 +72,17 @@ struct ValueChecks {
         }
     }
 
+    /// Asks whether the mapping's filter fails on an object.
+    mutating func askAboutFilter() throws(FerryError) {
+        guard let filter = mapping.filter else { return }
+        let value = Expression.ternary(filter, .constant(.boolean(true)), .constant(.boolean(false)))
+        let computation = try ExpressionTranslation(scope: mapping.expressionScope(in: layout.model)).value(value)
+            .computation
+        guard computation.mayFail, !computation.callsPolicy else { return }
+        values.addNone()
+        questions.append(Question(property: "", problem: .unset))
+    }
+
     /// Asks which objects get no object of a to-one relationship; without a rule, all.
     mutating func ask(
         about relationship: String, _ rule: ResolvedRelationship?, to targets: [ResolvedEntityMapping], linked: Bool

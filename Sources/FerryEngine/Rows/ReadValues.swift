@@ -54,6 +54,9 @@ package struct ReadValues {
         }
     }
 
+    /// Adds a question that no object meets: the objects are read, so that a filter that fails is found.
+    package mutating func addNone() { conditions.append(("FALSE", nil)) }
+
     private mutating func sql(_ computation: Computation) throws(FerryError) -> String {
         try scope.translate { translator throws(FerryError) in try translator.sql(computation) }
     }

@@ -33,8 +33,13 @@ extension ResolvedStep {
     private func isKept(_ constraint: [String], in mappings: [ResolvedEntityMapping]) -> Bool {
         let homes = mappings.map { mapping -> String? in
             guard mapping.iteration == nil, mapping.policy == nil else { return nil }
-            let names = constraint.compactMap { name in
-                mapping.attributes.first { $0.name == name }?.expression?.sourceKeys
+            // Another type may make equal values of different ones.
+            let names = constraint.compactMap { name -> String? in
+                guard let old = mapping.attributes.first(where: { $0.name == name })?.expression?.sourceKeys,
+                    let type = destination.model.attribute(name, of: mapping.destination)?.type,
+                    source.model.attribute(old, of: mapping.source)?.type.isStoredUnchanged(as: type) == true
+                else { return nil }
+                return old
             }
             guard names.count == constraint.count else { return nil }
             return source.model.lineage(of: mapping.source).first { entity in

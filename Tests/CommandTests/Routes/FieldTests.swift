@@ -151,6 +151,26 @@ struct FieldTests {
         #expect(plan.output.contains("Person  gone"), "\(plan)")
     }
 
+    @Test("A filter that fails on a row is refused beforehand", arguments: ["plan", "migrate"])
+    func failingFilter(_ command: String) throws {
+        try app.model("App", "v1", RouteFolder.entity("Book", "title"))
+        try app.model("App", "v2", RouteFolder.entity("Book", "title", "more"))
+        try app.current("App", "v2")
+        try app.generate("App", "v1", rows: 4)
+        try app.execute("UPDATE ZBOOK SET ZTITLE = CASE Z_PK WHEN 3 THEN 'x' ELSE '2' END")
+        try app.write(
+            """
+            { "source": "v1", "destination": "v2", "entityMappings": [
+              { "source": "Book", "destination": "Book", "where": "CAST(title, 'NSNumber') > 1" } ] }
+            """, to: "m.json")
+        let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json", "--accept-loss"]
+        let refused = try app.run([command] + words + (command == "plan" ? ["--check"] : []))
+        let text = refused.output + refused.diagnostics
+        #expect(
+            refused.exitCode == 2 && text.contains("The `where` of entity mapping \"BookToBook\" fails"), "\(refused)")
+        #expect(text.contains("key 3"), "\(refused)")
+    }
+
     @Test("A draft leaves links that need a choice to the rule that its author writes")
     func choice() throws {
         func entities(toMany: Bool) -> String {
