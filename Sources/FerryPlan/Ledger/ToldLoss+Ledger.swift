@@ -45,7 +45,11 @@ extension ResolvedStep {
         let place = StoredProperty(entity: mapping.destination, property: new)
         let property = StoredProperty(entity: mapping.source, property: attribute)
         let carriers = StepCarriers(self)
-        if carriers.wholeCopies(of: property).contains(where: { $0 != place }) { return .ofAll }
-        return carriers.all[property]?.contains { $0.destination != place } == true ? .ofSome : .none
+        // A function computes something else of a value that cannot be taken.
+        let others = Set((carriers.all[property] ?? []).filter { !$0.isTransformed }.map(\.destination)).subtracting([
+            place
+        ])
+        if !carriers.wholeCopies(of: property).isDisjoint(with: others) { return .ofAll }
+        return others.isEmpty ? .none : .ofSome
     }
 }
