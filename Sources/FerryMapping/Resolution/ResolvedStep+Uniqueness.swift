@@ -1,6 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
-package import FerryModel
+internal import FerryModel
 
 extension ResolvedStep {
     /// The uniqueness constraints that the source does not have for all of the objects.
