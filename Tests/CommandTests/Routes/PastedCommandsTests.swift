@@ -190,6 +190,6 @@ struct PastedCommandsTests {
         let sentence =
             isOfCoreData
             ? "its column Z_ENT is also one of Core Data's own" : "its column ZTITLE is also that of Note.title"
-        #expect(outcome.exitCode == 2 && outcome.diagnostics.contains(sentence), "\(outcome)")
+        #expect(outcome.exitCode == 2 && outcome.output.contains(sentence), "\(outcome)")
     }
 }
