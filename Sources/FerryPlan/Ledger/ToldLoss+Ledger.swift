@@ -45,11 +45,10 @@ extension ResolvedStep {
         let place = StoredProperty(entity: mapping.destination, property: new)
         let property = StoredProperty(entity: mapping.source, property: attribute)
         let carriers = StepCarriers(self)
-        // A function computes something else of a value that cannot be taken.
-        let others = Set((carriers.all[property] ?? []).filter { !$0.isTransformed }.map(\.destination)).subtracting([
-            place
-        ])
-        if !carriers.wholeCopies(of: property).isDisjoint(with: others) { return .ofAll }
+        let others = (carriers.all[property] ?? []).filter { $0.destination != place }
+        // What a function makes of a value that cannot be taken, a 0 for one, may tell nothing of it.
+        let copies = Set(others.filter { !$0.isTransformed }.map(\.destination))
+        if !carriers.wholeCopies(of: property).isDisjoint(with: copies) { return .ofAll }
         return others.isEmpty ? .none : .ofSome
     }
 }
