@@ -11,8 +11,8 @@ import Testing
 /// Posts with cards, a one-to-one whose objects all keep their keys, and with new objects of every kind of storage.
 ///
 /// Colors and labels are one-to-one, by the rules of both sides and of one (labels have the posts' keys); notes have keys
-/// in the new rows, kinds in the posts' rows (the first of two), and topics are in a join table. Distant keys spread the
-/// posts over many parts.
+/// in the new rows, kinds in the posts' rows (the first of two), topics are in a join table, and zones have the rule
+/// themselves. Distant keys spread the posts over many parts.
 @Suite("Related objects in parts")
 struct RelatedObjectsTests {
     typealias Difference = VerificationSummary.Difference
@@ -69,8 +69,10 @@ struct RelatedObjectsTests {
                 relationship("color", to: "Color", inverse: "post"), relationship("kind", to: "Kind", inverse: "posts"),
                 relationship("label", to: "Label", inverse: "post"),
                 relationship("notes", to: "Note", inverse: "post", toMany: true),
-                relationship("topics", to: "Topic", inverse: "posts", toMany: true)),
+                relationship("topics", to: "Topic", inverse: "posts", toMany: true),
+                relationship("zones", to: "Zone", inverse: "post", toMany: true)),
             named("Topic", relationship("posts", to: "Post", inverse: "topics", toMany: true)),
+            named("Zone", relationship("post", to: "Post", inverse: "zones")),
         ])
 
     private static func mapping(
@@ -104,6 +106,7 @@ struct RelatedObjectsTests {
             try mapping(4, "Notes", "Post", "Note", iteration: "$source.tags", value: "$element.name"),
             try mapping(5, "Kinds", "Post", "Kind", iteration: "$source.tags", value: "$element.name"),
             try mapping(6, "Topics", "Post", "Topic", iteration: "$source.tags", value: "$element.name"),
+            try mapping(7, "Zones", "Post", "Zone", [posts]),
         ]
     }
 
@@ -148,7 +151,7 @@ struct RelatedObjectsTests {
             destination, try StoreLayout.canonical(for: Self.second.model),
             [
                 "Card": highest, "Post": highest, "Color": Self.count, "Label": highest, "Kind": 2 * Self.count,
-                "Note": 2 * Self.count, "Topic": 2 * Self.count,
+                "Note": 2 * Self.count, "Topic": 2 * Self.count, "Zone": Self.count,
             ], metadata.restamped(for: Self.second),
             """
             \(numbers) INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT, ZNAME, ZCARD, ZCOLOR, ZLABEL, ZKIND)
@@ -159,6 +162,8 @@ struct RelatedObjectsTests {
             SELECT i + 1, 2, 1, iif(\(isDraft), 'DRAFT', 'POST ' || i), \(ifKept(key)) FROM n;
             \(numbers) INSERT INTO ZLABEL (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
             SELECT \(key), 4, 1, iif(\(isDraft), 'Draft', 'Post ' || i), \(ifKept(key)) FROM n;
+            \(numbers) INSERT INTO ZZONE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
+            SELECT i + 1, 8, 1, iif(\(isDraft), 'Draft', 'Post ' || i), \(ifKept(key)) FROM n;
             \(many.joined(separator: "\n"))
             \(numbers) INSERT INTO Z_6TOPICS (Z_6POSTS, Z_7TOPICS)
             SELECT \(key), 1 + 2 * i + s FROM n, (SELECT 0 AS s UNION ALL SELECT 1) WHERE NOT (\(isDraft));
@@ -189,7 +194,7 @@ struct RelatedObjectsTests {
         let statements = SharedList<String>()
         let report = try verify(jobs: jobs, trace: { event in statements.append(event.text) })
         #expect(report.differences == [])
-        #expect(report.checked == 2 * Self.count + 54 + Self.count + 6 * Self.count)
+        #expect(report.checked == 2 * Self.count + 54 + 2 * Self.count + 6 * Self.count)
         #expect(statements.all.filter { $0.contains("pairs_") } == [])
     }
 
@@ -275,6 +280,13 @@ struct RelatedObjectsTests {
             Damage(
                 what: "A note without its post", sql: "UPDATE ZNOTE SET ZPOST = NULL WHERE Z_PK = 21",
                 found: [(.relationships, "Note", 1)]),
+            Damage(
+                what: "Zones exchanged",
+                sql: "UPDATE ZZONE SET ZPOST = iif(Z_PK = 11, \(post(50)), \(post(10))) WHERE Z_PK IN (11, 51)",
+                found: [(.relationships, "Zone", 2)]),
+            Damage(
+                what: "A zone of a post that was left out", sql: "UPDATE ZZONE SET ZPOST = \(post(3)) WHERE Z_PK = 4",
+                found: [(.references, "Zone", 1), (.relationships, "Zone", 1)]),
             Damage(
                 what: "The second kind", sql: "UPDATE ZPOST SET ZKIND = ZKIND + 1 WHERE Z_PK = \(post(10))",
                 found: [(.relationships, "Post", 1)]),

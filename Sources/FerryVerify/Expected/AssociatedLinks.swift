@@ -8,9 +8,9 @@ internal import FerryStore
 struct AssociatedLinks {
     private let relation: StoredRelation
     private let context: VerificationContext
-    /// The mapping of the objects that keep their keys, and the mapping of the related objects.
-    private let mapping: ResolvedEntityMapping
-    private let target: ResolvedEntityMapping
+    /// The mapping of the objects that keep their keys, and the mapping of the new objects.
+    private let kept: ResolvedEntityMapping
+    private let made: ResolvedEntityMapping
     /// Whether the objects that keep their keys come second in a pair.
     private let isInverse: Bool
     /// Whether only the first of several new objects counts.
@@ -19,23 +19,27 @@ struct AssociatedLinks {
     /// Nil with more than one rule, with positions, or with related objects of another object than `$source`.
     init?(_ relation: StoredRelation, in context: VerificationContext) {
         guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
-            !context.verification.isInPlace, !relation.isReflexive, rule.mapping.keepsPrimaryKey,
+            !context.verification.isInPlace, !relation.isReflexive,
             rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
             rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
-            let target = context.mapping(named: name), !target.keepsPrimaryKey,
-            target.source == rule.mapping.source
+            let target = context.mapping(named: name), target.source == rule.mapping.source,
+            target.keepsPrimaryKey != rule.mapping.keepsPrimaryKey
         else { return nil }
-        let links = rule.isInverse ? relation.links.reversed : relation.links
+        let isOfKept = rule.mapping.keepsPrimaryKey
+        (kept, made) = isOfKept ? (rule.mapping, target) : (target, rule.mapping)
+        // Of several new objects that have the rule, one might count.
+        if !isOfKept, made.iteration != nil || !made.unique.isEmpty { return nil }
+        isInverse = rule.isInverse == isOfKept
+        let links = isInverse ? relation.links.reversed : relation.links
         if links.aOrder != nil || links.bOrder != nil { return nil }
         (self.relation, self.context) = (relation, context)
-        (mapping, self.target) = (rule.mapping, target)
-        (isInverse, isToOne) = (rule.isInverse, links.areInRowsOfA || relation.other != nil)
+        isToOne = links.areInRowsOfA || relation.other != nil
     }
 
     func sum() throws -> EntrySum {
         try context.announce(relation.key.property)
         let hashKey = context.progress.hashKey()
-        let next = try context.associations.table(of: target.position).pairs(byKey: !isToOne)
+        let next = try context.associations.table(of: made.position).pairs(byKey: !isToOne)
         let find = try finder()
         var sum = EntrySum()
         var last: (Int64, Int64)?
@@ -53,11 +57,11 @@ struct AssociatedLinks {
 
     /// Finds an object that keeps its key; nil if every source object becomes one.
     private func finder() throws -> Statement? {
-        if mapping.carriesEveryObject { return nil }
+        if kept.carriesEveryObject { return nil }
         return try context.connection.prepare(
             """
-            SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
-            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
+            SELECT 1 FROM destination.\(try context.destinationTable(of: kept.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: kept.destination))
             """)
     }
 }
