@@ -52,11 +52,10 @@ package struct LossCounter {
 
     /// The losses that some row has, or may have, with their counts.
     package func counted(_ losses: [ChainLoss]) throws -> [ChainLoss] {
-        let merges = losses.contains { $0.merging != nil && $0.pass == 1 && reads($0) }
-        let known = merges ? try countingMerged(losses) : losses
-        let counted = try known.compactMap { loss in
+        let merged = try countsOfMerged(losses)
+        let counted = try losses.enumerated().compactMap { index, loss in
             var loss = loss
-            if case .exactly = loss.count {} else { loss.count = try count(loss) }
+            if case .exactly = loss.count {} else { loss.count = try merged[index] ?? count(loss) }
             return loss.count == .exactly(0) ? nil : loss
         }
         // One value may be lost for several reasons.
@@ -78,15 +77,15 @@ package struct LossCounter {
         case .removed, .noEntityMapping, .removedByMapping, .notCarried: return all
         case _ where loss.pass != 1: return most
         case .unordered, .orderedAnew: return all
-        case .relatedToOne(let isExact):
+        case .relatedToOne:
             guard let key = place.key, reads(loss) else { return most }
             // Keys beyond the first key of each object that has some.
             let count = try number(
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place)
-            return isExact || count == 0 ? .exactly(count) : most
-        case .filtered, .carriedInPart, .narrowed, .contested, .overruled:
+            return loss.isBound && count > 0 ? most : .exactly(count)
+        case .filtered, .carriedInPart, .narrowed, .contested:
             return try countOfSomeObjects(loss, place, most)
-        case .leftToPolicy, .merged, .shared, .damaged, .unfit, .history, .inTheWay: return most
+        case .leftToPolicy, .overruled, .merged, .shared, .damaged, .unfit, .history, .inTheWay: return most
         }
     }
 
@@ -134,7 +133,7 @@ package struct LossCounter {
         try connection.integer(sql, place.numbers) ?? 0
     }
 
-    private func reads(_ loss: ChainLoss) -> Bool { readsAll || rowsToRead(loss) <= Self.fewRows }
+    func reads(_ loss: ChainLoss) -> Bool { readsAll || rowsToRead(loss) <= Self.fewRows }
 
     /// Rows with a value in the column, or all rows of the entities; nil if they are not scanned.
     private func countedByScan(_ place: Place, of entities: [String]) throws -> Int64? {
@@ -171,14 +170,14 @@ package struct LossCounter {
             let numbers = place.numbers.compactMap(\.integer).map { objects.parameter(.integer($0)) }
                 .joined(separator: ", ")
             let end = place.ownColumn.map { "o.\($0)" } ?? place.other.map { "l.\($0)" }
-            guard let (condition, isExact) = try condition(of: loss, end, &objects) else { return most }
+            guard let condition = try condition(of: loss, end, &objects) else { return most }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
                 WHERE o.Z_ENT IN (\(numbers))\(value) AND \(condition)
                 """
             let count = try objects.integer("SELECT count(*) FROM \(rows)", on: connection)
-            return isExact || count == 0 ? .exactly(count) : most
+            return loss.isBound && count > 0 ? .atMost(count) : .exactly(count)
         } catch let error as DatabaseError where !error.isInterrupted {
             // A filter or a conversion fails on some value, which the run reports.
             return most
@@ -189,10 +188,10 @@ package struct LossCounter {
         Connection.quoted(layout.table(of: loss.entities[0])?.name ?? "")
     }
 
-    /// The condition of the rows that lose their value or link, and whether all of these do.
+    /// The condition of the rows that lose their value or link; nil if there is none in SQL.
     private func condition(
         of loss: ChainLoss, _ end: String?, _ objects: inout ReadObjects
-    ) throws(FerryError) -> (sql: String, isExact: Bool)? {
+    ) throws(FerryError) -> String? {
         func anyReads(_ readings: [ChainLoss.Reading], _ key: String = "o.Z_PK") throws(FerryError) -> String? {
             var parts: [String] = []
             for reading in readings {
@@ -201,11 +200,6 @@ package struct LossCounter {
             }
             return "(" + parts.joined(separator: " OR ") + ")"
         }
-        if case .contested(let contest) = loss.cause {
-            guard !contest.readings.isEmpty, let any = try anyReads(contest.readings) else { return nil }
-            return (any, contest.isExact)
-        }
-        if loss.objects.areAll { return ("1", true) }
         var conditions: [String] = []
         if !loss.objects.of.isEmpty {
             guard let any = try anyReads(loss.objects.of) else { return nil }
@@ -221,22 +215,14 @@ package struct LossCounter {
                 guard let any = try anyReads(links.ends, end) else { return nil }
                 conditions.append(any)
             }
-            func relates(_ pairs: [ChainLoss.Links.Pair]) throws(FerryError) -> String? {
-                var parts: [String] = []
-                for pair in pairs {
-                    guard let owner = try anyReads([pair.owner]), let related = try anyReads([pair.end], end) else {
-                        return nil
-                    }
-                    parts.append("\(owner) AND \(related)")
+            for pair in links.except {
+                guard let owner = try anyReads([pair.owner]), let related = try anyReads([pair.end], end) else {
+                    return nil
                 }
-                return "(" + parts.joined(separator: " OR ") + ")"
-            }
-            for (pairs, sign) in [(links.of, ""), (links.except, "NOT ")] where !pairs.isEmpty {
-                guard let any = try relates(pairs) else { return nil }
-                conditions.append(sign + any)
+                conditions.append("NOT (\(owner) AND \(related))")
             }
         }
-        return (conditions.isEmpty ? "1" : conditions.joined(separator: " AND "), true)
+        return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     }
 
     /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.
@@ -267,6 +253,9 @@ package struct LossCounter {
         /// The quoted column of the values or keys, if the objects' own rows have it.
         var ownColumn: String?
     }
+
+    /// The quoted column of the values or keys of a loss, if the objects' own rows have it.
+    func ownColumn(of loss: ChainLoss) -> String? { place(of: loss.property, in: loss.entities)?.ownColumn }
 
     private func place(of property: String?, in entities: [String]) -> Place? {
         guard let first = entities.first, let table = layout.table(of: first) else { return nil }

@@ -1,32 +1,23 @@
 internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
 extension LossCounter {
-    /// The losses of merged objects with their counts, as far as the store's own rows show which objects merge.
+    /// The counts of losses of merged objects by their places, as far as the store's own rows show which objects merge.
     ///
-    /// One statement counts all attributes of an entity: it sorts the keys once, and reads the objects that merge.
-    func countingMerged(_ losses: [ChainLoss]) throws -> [ChainLoss] {
-        var losses = losses
-        var attributes: [MergedObjects: [(loss: Int, column: String)]] = [:]
-        for (index, loss) in losses.enumerated() where loss.pass == 1 && loss.merging != nil {
-            guard let objects = MergedObjects(loss, in: layout), let property = loss.property else { continue }
-            if let column = layout.column(of: property, in: loss.entity) {
-                attributes[objects, default: []].append((index, Connection.quoted(column.name)))
-            } else if case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: loss.entity),
-                // Two objects at the ends of links may become one that keeps one of these.
-                let ends = loss.merging?.ends, ends != .unknown
-            {
-                let count = try connection.integer(
-                    objects.statement(ofLinks: Connection.quoted(column), areMerged: ends == .merged),
-                    [.integer(objects.number)])
-                let isExact = objects.isOrderKnown && ends != .inPart
-                if count == 0 || isExact { losses[index].count = .exactly(count ?? 0) }
-            }
+    /// One statement counts all properties of an entity: it sorts the keys once, and reads the objects that merge.
+    func countsOfMerged(_ losses: [ChainLoss]) throws -> [Int: ChainLoss.Count] {
+        var columns: [MergedObjects: [(loss: Int, column: String)]] = [:]
+        for (index, loss) in losses.enumerated() where loss.pass == 1 && loss.merging != nil && reads(loss) {
+            guard let objects = MergedObjects(loss, in: layout), let column = ownColumn(of: loss) else { continue }
+            columns[objects, default: []].append((index, column))
         }
-        for (objects, places) in attributes {
+        var found: [Int: ChainLoss.Count] = [:]
+        for (objects, places) in columns {
             var counts: [Value] = []
             do throws(DatabaseError) {
                 let statement = objects.statement(of: places.map(\.column))
@@ -37,10 +28,14 @@ extension LossCounter {
             }
             for (place, count) in zip(places, counts) {
                 let number = count.integer ?? 0
-                if objects.isOrderKnown || number == 0 { losses[place.loss].count = .exactly(number) }
+                if number == 0 || (objects.isOrderKnown && !losses[place.loss].isBound) {
+                    found[place.loss] = .exactly(number)
+                } else if objects.isOrderKnown {
+                    found[place.loss] = .atMost(number)
+                }
             }
         }
-        return losses
+        return found
     }
 }
 
@@ -58,30 +53,33 @@ private struct MergedObjects: Hashable {
 
     /// Nil if the rows do not show the keys.
     init?(_ loss: ChainLoss, in layout: StoreLayout) {
-        guard let merging = loss.merging, let sources = merging.sources, let table = layout.table(of: loss.entity),
-            let number = layout.number(of: loss.entity)
+        guard let merging = loss.merging, let sources = merging.sources, let entity = loss.entities.first,
+            let table = layout.table(of: entity), let number = layout.number(of: entity)
         else { return nil }
-        let columns = sources.compactMap { layout.column(of: $0, in: loss.entity) }.map { Connection.quoted($0.name) }
+        func column(_ attribute: String) -> String? {
+            layout.column(of: attribute, in: entity).map { Connection.quoted($0.name) }
+        }
+        let columns = sources.compactMap(column)
         guard columns.count == sources.count else { return nil }
         (self.number, self.table) = (number, Connection.quoted(table.name))
         keys = columns.joined(separator: ", ")
-        switch merging.order {
+        switch merging.mapping.keep {
         case .first: (order, isOrderKnown) = ("Z_PK", true)
         case .last: (order, isOrderKnown) = ("Z_PK DESC", true)
-        case .greatest(let attribute):
-            let column = attribute.flatMap { layout.column(of: $0, in: loss.entity) }.map { Connection.quoted($0.name) }
-            (order, isOrderKnown) = (column.map { "\($0) IS NULL, \($0) DESC, Z_PK" } ?? "Z_PK", column != nil)
+        case .newest(by: let value):
+            let date = value.fromSource.sourceKeys.flatMap(column)
+            (order, isOrderKnown) = (date.map { "\($0) IS NULL, \($0) DESC, Z_PK" } ?? "Z_PK", date != nil)
         }
-        condition = (["Z_ENT = ?1"] + (merging.nilIsEqual ? [] : columns.map { "\($0) IS NOT NULL" }))
+        condition = (["Z_ENT = ?1"] + (merging.mapping.nilIsEqual ? [] : columns.map { "\($0) IS NOT NULL" }))
             .joined(separator: " AND ")
     }
 
-    /// Counts the objects with a value in each column that is not the first object's.
+    /// Counts the objects with a value in each column that is not the first object's, or just another one if any may be it.
     func statement(of columns: [String]) -> String {
         let sums = columns.map { column in
             // SQLite knows the length of a BLOB without its bytes.
             """
-            ifnull(sum(m.\(column) IS NOT NULL AND (length(m.\(column)) IS NOT length(f.\(column))
+            ifnull(sum(\(isOrderKnown ? "m.\(column) IS NOT NULL AND " : "")(length(m.\(column)) IS NOT length(f.\(column))
                 OR m.\(column) IS NOT f.\(column))), 0)
             """
         }
@@ -90,31 +88,6 @@ private struct MergedObjects: Hashable {
                 SELECT Z_PK AS k, first_value(Z_PK) OVER (PARTITION BY \(keys) ORDER BY \(order)) AS first FROM \(table) WHERE \(condition)) AS p
             CROSS JOIN \(table) AS m ON m.Z_PK = p.k CROSS JOIN \(table) AS f ON f.Z_PK = p.first
             WHERE p.k <> p.first
-            """
-    }
-
-    /// Counts the objects with a link other than the first link of the objects that become one.
-    ///
-    /// `areMerged`: the links lead to objects that become one in the same way.
-    func statement(ofLinks column: String, areMerged: Bool) -> String {
-        let link = areMerged ? "ifnull(q.first, \(column))" : column
-        let merged =
-            """
-            WITH p AS MATERIALIZED (
-                SELECT Z_PK AS k, first_value(Z_PK) OVER (PARTITION BY \(keys) ORDER BY \(order)) AS first FROM \(table) WHERE \(condition)),
-            q AS MATERIALIZED (SELECT k, first FROM p WHERE k <> first)
-
-            """
-        // The object that stays gives its link first, then the others in the order of their keys.
-        let rank = order == "Z_PK" ? "" : ", rank() OVER (PARTITION BY \(keys) ORDER BY \(order)) > 1 AS isMerged"
-        let from = rank.isEmpty ? table : "(SELECT *\(rank) FROM \(table) WHERE \(condition)) AS t"
-        return """
-            \(areMerged ? merged : "")SELECT count(*) FROM (
-                SELECT \(link) AS link,
-                    first_value(\(link)) OVER (PARTITION BY \(keys) ORDER BY \(rank.isEmpty ? "" : "isMerged, ")Z_PK) AS first
-                FROM \(from)\(areMerged ? " LEFT JOIN q ON q.k = \(column)" : "")
-                WHERE \(condition) AND \(column) IS NOT NULL)
-            WHERE link <> first
             """
     }
 }

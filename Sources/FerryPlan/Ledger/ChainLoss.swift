@@ -24,12 +24,12 @@ package struct ChainLoss: Sendable {
         case narrowed(to: AttributeType)
         /// Objects with equal values become one, which keeps the first values.
         case merged(Merging)
-        /// The new relationship keeps one of several links; `isExact` if only links beyond the first are lost.
-        case relatedToOne(isExact: Bool)
+        /// The new relationship keeps one of several links.
+        case relatedToOne
         /// Another rule fills the inverse, and thereby the relationship.
         case overruled(by: String)
-        /// A later rule fills the inverse, and thereby the relationship of some objects.
-        case contested(Contest)
+        /// Later rules of these mappings fill the inverse, and thereby the relationship of some objects.
+        case contested(inverse: String, winners: [String])
         /// A relationship that keeps one link gets those of several relationships.
         case shared(with: [String])
         /// The new relationship keeps the links without an order.
@@ -63,17 +63,6 @@ package struct ChainLoss: Sendable {
         package var isUpperBound: Bool { if case .atMost = self { true } else { false } }
     }
 
-    /// The rules of the inverse, of which the last comes later.
-    package struct Contest: Sendable, Hashable {
-        /// Their mappings, with the paths to the contested objects; none if these do not show which lose their link.
-        package var readings: [Reading]
-        var winners: [String]
-        /// `Entity.relationship` of the newer version.
-        var inverse: String
-        /// Whether each link that the earlier rule takes arrives if the later one does not replace it.
-        package var isExact: Bool
-    }
-
     /// The entity that declares the property, if all of its subentities lose it.
     package var entity: String
     /// Nil if the objects themselves are lost.
@@ -88,6 +77,8 @@ package struct ChainLoss: Sendable {
     package var cause: Cause
     package var count: Count
     package var objects = Objects()
+    /// Whether some of those that the rows show may live on.
+    package var isBound = false
 
     package init(
         entity: String, property: String?, entities: [String], version: String, step: Int, cause: Cause,
@@ -106,8 +97,6 @@ package struct ChainLoss: Sendable {
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
     package var isByFilter: Bool { if case .filtered = cause { true } else { false } }
-    /// Whether values change that the property keeps.
-    var isOfType: Bool { if case .narrowed = cause { true } else { false } }
     package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
     package var merging: Merging? { if case .merged(let merging) = cause { merging } else { nil } }
 
@@ -136,13 +125,13 @@ package struct ChainLoss: Sendable {
             return "only \(mappings.words) carr\(mappings.count == 1 ? "ies" : "y") it, and not from every object"
         case .narrowed(let type): return "\(version) stores it as \(type)"
         case .merged(let merging):
-            return "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps "
-                + merging.kept
+            return "objects with equal \(merging.mapping.unique.joined(separator: ", ")) become one in \(version), "
+                + "which keeps \(merging.mapping.keptObject)"
         case .relatedToOne: return "\(version) keeps only one related object"
         case .overruled(let inverse): return "\(version) fills it from its inverse \(inverse), which had other objects"
-        case .contested(let contest):
-            return "\(version) fills it from its inverse \(contest.inverse) where "
-                + "\(contest.winners.joined(separator: " or ")) relates the object"
+        case .contested(let inverse, let winners):
+            return "\(version) fills it from its inverse \(inverse) where "
+                + "\(winners.joined(separator: " or ")) relates the object"
         case .shared(let others): return "\(version) keeps one link of it and of \(others.words)"
         case .unordered: return "\(version) does not order it"
         case .orderedAnew: return "the entity mappings to \(version) recreate its order"
@@ -192,8 +181,6 @@ extension ChainLoss {
         /// Of a relationship, the links that no rule carries.
         package var links: Links?
 
-        package var areAll: Bool { of.isEmpty && except.isEmpty && links == nil }
-
         init(of: [ResolvedEntityMapping] = [], except: [Reading] = []) {
             self.of = of.contains(where: \.readsEveryObject) ? [] : of.map { Reading($0) }
             self.except = except
@@ -201,8 +188,6 @@ extension ChainLoss {
     }
 
     package struct Links: Sendable, Hashable {
-        /// Only links between objects that one of these reads; without any, between all.
-        package var of: [Pair] = []
         /// Only links to objects that one of these reads; without any, to all.
         package var ends: [Reading] = []
         /// No link between objects that one of these reads.
@@ -216,38 +201,11 @@ extension ChainLoss {
 
     /// How objects with equal values become one.
     package struct Merging: Sendable, Hashable {
-        /// The destination attributes whose values are equal.
-        package var by: [String]
-        /// The attributes of the source entity that hold these values; nil if only the run knows which objects merge.
+        package var mapping: ResolvedEntityMapping
+        /// The attributes of the source entity whose values are equal; nil if only the run knows which objects merge.
         package var sources: [String]?
         /// Whether the merged objects are those that have the property.
         package var isOwn: Bool
-        /// Whether nil equals nil.
-        package var nilIsEqual: Bool
-        /// Words for the object whose values stay.
-        package var kept = "the first one"
-        package var order = Order.first
-        /// The objects at the ends of links.
-        package var ends: Ends
-
-        /// The order in which the first of the objects stays.
-        package enum Order: Sendable, Hashable {
-            case first
-            case last
-            /// By a source attribute; nil for any other value.
-            case greatest(String?)
-        }
-
-        package enum Ends: Sendable, Hashable {
-            /// Different objects stay different ones; also said of an attribute.
-            case apart
-            /// They are merged by the same values, or stay.
-            case merged
-            /// Different objects stay different ones, as far as they live on.
-            case inPart
-            /// Some may become one in another way.
-            case unknown
-        }
     }
 }
 

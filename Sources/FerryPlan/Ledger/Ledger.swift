@@ -18,10 +18,6 @@ struct Ledger {
         self.versions = versions
     }
 
-    private init(carriers: [StepCarriers], versions: [String]) {
-        (self.carriers, self.versions) = (carriers, versions)
-    }
-
     private var model: ManagedObjectModel { carriers[0].model }
 
     // MARK: Lost as a whole
@@ -64,9 +60,8 @@ struct Ledger {
     func losses(of rows: [String: Int64], areEstimated: Bool) -> [ChainLoss] {
         guard !carriers.isEmpty else { return [] }
         let whole = whole()
-        let parts = parts(whole)
         return
-            (lines(whole) + parts + thinned(except: parts, whole) + OrderLosses(carriers, versions: versions).losses())
+            (lines(whole) + parts(whole) + OrderLosses(carriers, versions: versions).losses())
             .compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
     }
 
@@ -144,14 +139,14 @@ struct Ledger {
         var losses: [ChainLoss] = []
         // For each property of the store those of the version at hand that carry it.
         var now: [StoredProperty: Set<StoredProperty>] = [:]
+        let isInferred = carriers.allSatisfy { $0.step.mappingModels.allSatisfy(\.isInferred) }
         for (index, carriers) in carriers.enumerated() {
-            let isInferred = carriers.step.mappingModels.allSatisfy(\.isInferred)
-            let found = parts(of: carriers, at: index, isInferred)
+            let found = StepLosses(carriers: carriers, place: index + 1, version: versions[index]).all()
             if index == 0 {
                 losses += found.filter { loss in
                     loss.entities.contains { whole[StoredProperty(entity: $0, property: loss.property)] == nil }
                 }
-            } else if !found.isEmpty {
+            } else if !found.isEmpty || !isInferred {
                 if now.isEmpty { now = held(whole, at: index) }
                 losses += named(found, now, at: index)
             }
@@ -159,13 +154,6 @@ struct Ledger {
             now = now.mapValues(carriers.continuations)
         }
         return losses
-    }
-
-    private func parts(of carriers: StepCarriers, at index: Int, _ isInferred: Bool) -> [ChainLoss] {
-        let links = LinkLosses(carriers: carriers, place: index + 1, version: versions[index])
-        return AttributeLosses(carriers: carriers, place: index + 1, version: versions[index]).all(
-            isInferred: isInferred)
-            + links.all(isInferred: isInferred)
     }
 
     /// The properties of the store that live on as a whole, with what they are before a step.
@@ -194,7 +182,7 @@ struct Ledger {
         var named: [ChainLoss] = []
         // Of a link's two names that of the side with several links comes first.
         let properties = now.inOrder { one, other in
-            let isMany = (isToMany(one.key), isToMany(other.key))
+            let isMany = (link(one.key)?.isToMany == true, link(other.key)?.isToMany == true)
             return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
         }
         for (property, all) in properties {
@@ -208,9 +196,15 @@ struct Ledger {
                 return sides.lazy.compactMap { causes[$0] }.first
                     ?? sides.lazy.map(\.objects).filter { !told.contains([$0]) }.compactMap { causes[$0] }.first
             }
-            guard let cause = found.lazy.compactMap(\.self).first, copies.isEmpty || !found.contains(nil),
-                !isTold(property, in: named)
-            else { continue }
+            var cause = copies.isEmpty || !found.contains(nil) ? found.lazy.compactMap(\.self).first : nil
+            // Of several copies one ends here, and no other one has every value.
+            if cause == nil, link(property) == nil,
+                all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
+                wholeCopies(of: property, at: index + 1).isEmpty
+            {
+                cause = .carriedInPart(by: [])
+            }
+            guard let cause, !isTold(property, in: named) else { continue }
             let declaring =
                 property.property.flatMap { model.declaringEntity(of: $0, in: property.entity) } ?? property.entity
             if let known = named.firstIndex(where: {
@@ -227,32 +221,6 @@ struct Ledger {
         return named
     }
 
-    /// Objects and attributes of which one of several copies ends at a later step, while no other copy has each of them.
-    private func thinned(except told: [ChainLoss], _ whole: [StoredProperty: Int]) -> [ChainLoss] {
-        guard carriers.count > 1, carriers.contains(where: { !$0.step.mappingModels.allSatisfy(\.isInferred) }) else {
-            return []
-        }
-        var losses: [ChainLoss] = []
-        for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
-            let attributes = model.leaves(of: entity).filter { !$0.isTransient }.map { Optional($0.name) }
-            for name in [nil] + attributes where whole[StoredProperty(entity: entity, property: name)] == nil {
-                guard let index = thinning(of: StoredProperty(entity: entity, property: name)) else { continue }
-                // Of objects that a filter leaves out, a number is told that is too low here, as of what an earlier step loses.
-                let isTold = told.contains {
-                    $0.property == name && $0.entities.contains(entity) && !$0.isOfType && $0.step > index
-                }
-                if name != nil, isTold { continue }
-                var loss = ChainLoss(
-                    entity: entity, property: name, entities: [entity], version: versions[index],
-                    step: index + 1, cause: .carriedInPart(by: []))
-                // No single pass shows which values have no other copy.
-                loss.pass = 0
-                losses.append(loss)
-            }
-        }
-        return losses
-    }
-
     /// The properties that alone have every value of an attribute, or every object, before a step.
     private func wholeCopies(of property: StoredProperty, at index: Int) -> Set<StoredProperty> {
         carriers[..<index].reduce([property]) { copies, step in
@@ -260,54 +228,14 @@ struct Ledger {
         }
     }
 
-    private func thinning(of property: StoredProperty) -> Int? {
-        var now: Set<StoredProperty> = [property]
-        for (index, step) in carriers.enumerated() {
-            let ends = now.contains { step.continuations(of: $0).isEmpty }
-            now = step.continuations(of: now)
-            if ends, !now.isEmpty, wholeCopies(of: property, at: index + 1).isEmpty { return index }
-        }
-        return nil
-    }
-
-    private func isToMany(_ property: StoredProperty) -> Bool {
-        property.property.flatMap { model.relationship($0, of: property.entity) }?.isToMany == true
+    private func link(_ property: StoredProperty) -> Relationship? {
+        property.property.flatMap { model.relationship($0, of: property.entity) }
     }
 
     /// Whether the links of a relationship are told under the name of its inverse.
     private func isTold(_ property: StoredProperty, in losses: [ChainLoss]) -> Bool {
-        guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
-            let inverse = relationship.inverseName, inverse != name
-        else { return false }
-        return losses.contains {
-            $0.property == inverse && model.isKind($0.entity, of: relationship.destinationEntity)
-                || $0.property == inverse && model.isKind(relationship.destinationEntity, of: $0.entity)
-        }
-    }
-
-    /// The losses of one pass by itself, under the names of its own source version, each with the properties of the store
-    /// that have become what it loses; uncounted.
-    func losses(ofPass number: Int) -> [(loss: ChainLoss, properties: Set<StoredProperty>)] {
-        let index = number - 1
-        let origins = held([:], at: index)
-        let later = Ledger(carriers: Array(carriers[index...]), versions: Array(versions[index...]))
-        return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
-            var loss = loss
-            let sides = later.names(of: loss)
-            let properties = Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys)
-            if !properties.allSatisfy({ keepsNumber(of: $0, before: index) }) { loss.pass = 0 }
-            // Only the first pass counts the values that `onInvalid` leaves empty.
-            if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }
-            return (loss, properties)
-        }
-    }
-
-    /// Whether a later pass has as many values, links or objects as the store, but for those lost before.
-    private func keepsNumber(of property: StoredProperty, before index: Int) -> Bool {
-        var now: Set<StoredProperty> = [property]
-        return carriers[..<index].allSatisfy { step in
-            defer { now = step.continuations(of: now) }
-            return now.allSatisfy(step.keepsNumber)
+        carriers[0].sides(of: property).filter { $0.property != property.property }.contains { side in
+            losses.contains { $0.property == side.property && $0.entities.contains(side.entity) }
         }
     }
 
@@ -360,6 +288,7 @@ extension [ChainLoss] {
             self[index].entities = counted.entities
             self[index].objects = counted.objects
             self[index].pass = counted.pass
+            self[index].isBound = counted.isBound
         }
     }
 }

@@ -3,17 +3,18 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// The values and objects of a step's source of which the step keeps a part.
-struct AttributeLosses {
+/// The values, objects and links of a step's source of which the step keeps a part.
+struct StepLosses {
     let carriers: StepCarriers
     let place: Int
     let version: String
 
-    private var step: ResolvedStep { carriers.step }
+    var step: ResolvedStep { carriers.step }
     private var model: ManagedObjectModel { carriers.model }
 
     /// An inferred mapping carries every object and value that it does not convert.
-    func all(isInferred: Bool) -> [ChainLoss] {
+    func all() -> [ChainLoss] {
+        let isInferred = step.mappingModels.allSatisfy(\.isInferred)
         let properties = carriers.all.filter { property, found in
             property.property.map { model.relationship($0, of: property.entity) == nil } == true
                 && (!isInferred || found.contains { $0.pair != .nothing })
@@ -24,12 +25,15 @@ struct AttributeLosses {
                 ? [narrowed(property)] : [narrowed(property), carriedInPart(property), merged(property)]
         }
         return (isInferred ? [] : carriers.mappings.keys.sorted().compactMap(filtered)) + values.compactMap { $0 }
+            + links(isInferred: isInferred)
     }
 
     private func loss(_ property: StoredProperty, _ cause: ChainLoss.Cause) -> ChainLoss {
-        ChainLoss(
-            entity: property.entity, property: property.property, entities: [property.entity], version: version,
-            step: place, cause: cause)
+        loss(property.entity, property.property, of: property.entity, cause)
+    }
+
+    func loss(_ declaring: String, _ name: String?, of entity: String, _ cause: ChainLoss.Cause) -> ChainLoss {
+        ChainLoss(entity: declaring, property: name, entities: [entity], version: version, step: place, cause: cause)
     }
 
     /// Objects that every entity mapping which makes one object of each may leave out.
@@ -50,15 +54,9 @@ struct AttributeLosses {
     private func narrowed(_ property: StoredProperty) -> ChainLoss? {
         guard let found = carriers.all[property] else { return nil }
         let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
-        guard let first = narrow.first(where: { !$0.isPart }) ?? narrow.first,
-            let new = type(of: first)
-        else { return nil }
+        guard let new = (narrow.first { !$0.isPart } ?? narrow.first).flatMap(type) else { return nil }
         let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
-        // Objects that are carried by the narrowing mapping itself need another one that reads all of them; a part carries
-        // none, so that those which the others leave out are lost as objects.
-        if keep.contains(where: \.reading.isOfEveryObject) { return nil }
-        let mappings = carriers.mappings[property.entity] ?? []
-        if first.isPart, keep.cover(property.property ?? "", of: mappings) { return nil }
+        if keep.cover(property.property ?? "", of: carriers.mappings[property.entity] ?? []) { return nil }
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
@@ -111,10 +109,8 @@ struct AttributeLosses {
         let isOwn =
             first.isOwn && others.isEmpty && property.entity == mapping.source
             && found.allSatisfy { $0.reading.mapping.merges(with: mapping) }
-        return loss(property, .merged(Merging.of(mapping, in: step, isOwn: isOwn, ends: .apart)))
+        return loss(property, .merged(.init(mapping, in: step, isOwn: isOwn)))
     }
-
-    private typealias Merging = ChainLoss.Merging
 }
 
 extension [Carrier] {
@@ -173,17 +169,8 @@ extension [ResolvedEntityMapping] {
 }
 
 extension ChainLoss.Merging {
-    /// How a mapping with `unique` merges the objects of its source entity.
-    static func of(_ mapping: ResolvedEntityMapping, in step: ResolvedStep, isOwn: Bool, ends: Ends) -> Self {
-        let order: Order =
-            switch mapping.keep {
-            case .first: .first
-            case .last: .last
-            case .newest(let value): .greatest(value.sourceKeys ?? value.ownProperty)
-            }
-        return Self(
-            by: mapping.unique, sources: isOwn ? keys(of: mapping, in: step) : nil, isOwn: isOwn,
-            nilIsEqual: mapping.nilIsEqual, kept: mapping.keptObject, order: order, ends: ends)
+    init(_ mapping: ResolvedEntityMapping, in step: ResolvedStep, isOwn: Bool) {
+        self.init(mapping: mapping, sources: isOwn ? Self.keys(of: mapping, in: step) : nil, isOwn: isOwn)
     }
 
     /// The source attributes by whose values the source objects are merged among themselves; nil if rows do not show it.
