@@ -8,12 +8,6 @@ internal import FerryStore
 ///
 /// An order is traced under its name in each version, so that only orders of the store are reported.
 struct OrderLosses {
-    /// The order of an owner's objects of one entity, since several rules may fill a relationship.
-    private struct Part: Hashable {
-        var owner: PropertyKey
-        var member: String
-    }
-
     private struct Found {
         var step: Int
         var cause: ChainLoss.Cause
@@ -47,26 +41,10 @@ struct OrderLosses {
         _ held: [PropertyKey: Set<PropertyKey>], through orders: StepOrders, at step: Int
     ) -> [PropertyKey: Set<PropertyKey>] {
         var next: [PropertyKey: Set<PropertyKey>] = [:]
-        var lost: [Part: ChainLoss.Cause] = [:]
-        var kept: Set<Part> = []
-        for order in orders.all {
-            guard let origins = held[order.owner] else { continue }
-            let part = Part(owner: order.owner, member: order.member)
-            switch order.outcome {
-            case .kept(let side):
-                kept.insert(part)
-                next[side, default: []].formUnion(origins)
-            case .decidedByPolicy: kept.insert(part)
-            case .unordered: lost[part] = .unordered
-            case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
-            }
-        }
-        // An order that no rule passes on is lost, if links of it are left.
-        for owner in held.keys where !orders.all.contains(where: { $0.owner == owner }) {
-            lost[Part(owner: owner, member: "")] = orders.loss(ofOrder: owner)
-        }
-        for (part, cause) in lost where !kept.contains(part) {
-            for origin in held[part.owner] ?? [] {
+        for (owner, origins) in held {
+            for side in orders.kept[owner] ?? [] { next[side, default: []].formUnion(origins) }
+            guard let cause = orders.loss(of: owner) else { continue }
+            for origin in origins {
                 let side = model.key(of: origin.property, in: origin.entity) ?? origin
                 found[side, default: Found(step: step, cause: cause, owners: [])].owners.insert(origin.entity)
                 if cause == .unordered, found[side]?.step == step { found[side]?.cause = cause }
@@ -85,31 +63,17 @@ struct OrderLosses {
     }
 }
 
-/// The outcome of the orders of a step's source.
+/// The outcome of the orders of a step's source, by ordered relationships of one entity's objects.
 private struct StepOrders {
-    enum Outcome {
-        /// The order continues in this relationship.
-        case kept(PropertyKey)
-        /// A migration policy decides about it.
-        case decidedByPolicy
-        case unordered
-        /// Positions follow from row order, since other objects or other rules take part.
-        case orderedAnew
-    }
-
-    struct Order {
-        /// An ordered relationship of one entity's objects.
-        var owner: PropertyKey
-        /// The entity of the ordered objects.
-        var member: String
-        var outcome: Outcome
-    }
-
+    /// The relationships in which orders continue.
+    private(set) var kept: [PropertyKey: Set<PropertyKey>] = [:]
+    /// What becomes of the order of an owner's objects of one entity, since several rules may fill a relationship; nil if
+    /// it stays, or a migration policy decides about it.
+    private var outcomes: [PropertyKey: [String: ChainLoss.Cause?]] = [:]
     private let carriers: StepCarriers
     private let mappings: [String: ResolvedEntityMapping]
     /// The rules that fill a relationship of the destination or its inverse.
     private var filling: [Set<PropertyKey>: [(key: PropertyKey, passesOnOrders: Bool)]] = [:]
-    private(set) var all: [Order] = []
 
     private var step: ResolvedStep { carriers.step }
 
@@ -128,8 +92,12 @@ private struct StepOrders {
         }
     }
 
-    /// What becomes of an order that no rule passes on; nil if nothing of it is lost, or all links are.
-    func loss(ofOrder owner: PropertyKey) -> ChainLoss.Cause? {
+    /// Why an order is lost; nil if nothing of it is, or all links are.
+    func loss(of owner: PropertyKey) -> ChainLoss.Cause? {
+        if let causes = outcomes[owner]?.values.compactMap(\.self) {
+            return causes.contains(.unordered) ? .unordered : causes.first
+        }
+        // No rule passes it on.
         let property = StoredProperty(entity: owner.entity, property: owner.property)
         let own = carriers.all[property] ?? []
         if carriers.policy(of: property) != nil || own.contains(where: hasPositions) { return nil }
@@ -206,16 +174,16 @@ private struct StepOrders {
     ) {
         // A to-one relationship has no order; its other links are a loss of their own.
         if let relationship, !relationship.isToMany { return }
-        let isOrdered = relationship?.isOrdered ?? false
-        let outcome: Outcome
-        if let relationship, isOrdered, isKept {
-            outcome = .kept(PropertyKey(owner.mapping.destination, relationship.name))
-        } else if hasPolicy {
-            outcome = .decidedByPolicy
-        } else {
-            outcome = isOrdered ? .orderedAnew : .unordered
-        }
         let side = PropertyKey(owner.mapping.source, owner.name)
-        all.append(Order(owner: side, member: member, outcome: outcome))
+        var cause: ChainLoss.Cause?
+        if let relationship, relationship.isOrdered, isKept {
+            kept[side, default: []].insert(PropertyKey(owner.mapping.destination, relationship.name))
+        } else if !hasPolicy {
+            // Positions follow from row order, since other objects or other rules take part.
+            cause = relationship?.isOrdered == true ? .orderedAnew : .unordered
+        }
+        let known = outcomes[side]?[member]
+        let isSettled = known.map { $0 == nil || cause == .orderedAnew } == true
+        if !isSettled { outcomes[side, default: [:]][member] = .some(cause) }
     }
 }
