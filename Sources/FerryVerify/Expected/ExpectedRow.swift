@@ -215,7 +215,7 @@ final class ExpectedRow {
             return .copyUnlessNull(place, substitute)
         }
         if let (condition, first, second) = choice(expression),
-            [first, second].contains(where: { mayBeInFile($0, mapping, context.sourceModel) })
+            [first, second].contains(where: { isKeptAsFound($0, mapping, context.sourceModel) })
         {
             return .choose(
                 condition, try cell(attribute, first, mapping, column, rows, context, defaultValue: nil),
@@ -235,13 +235,16 @@ final class ExpectedRow {
         }
     }
 
-    private static func mayBeInFile(
+    /// Whether a conversion would change a value that the run takes as it is: one in a file, or a Boolean beside 0 and 1.
+    private static func isKeptAsFound(
         _ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel
     ) -> Bool {
         if let (_, first, second) = choice(expression) {
-            return mayBeInFile(first, mapping, model) || mayBeInFile(second, mapping, model)
+            return isKeptAsFound(first, mapping, model) || isKeptAsFound(second, mapping, model)
         }
-        return SourceAttribute(expression, mapping, model)?.attribute.allowsExternalStorage == true
+        return SourceAttribute(expression, mapping, model).map {
+            $0.attribute.allowsExternalStorage || $0.attribute.type == .boolean
+        } == true
     }
 
     private static func value(of defaultValue: DefaultValue?) -> PlainValue {

@@ -99,6 +99,8 @@ struct BlindOracleTests {
             70_000_718,
             // A stray position in a table that stays, and a value that onInvalid leaves out beside a function of it.
             70_000_415, 80_000_749,
+            // A Boolean of 2, of which a condition takes some.
+            80_000_748,
         ] as [UInt64])
     func agreesAgain(_ seed: UInt64) throws { _ = try Self.damagedPair(seed) }
 
@@ -168,6 +170,8 @@ struct BlindOracleTests {
             60_000_549, 60_000_573, 60_010_294, 60_010_439,
             // Positions that count the members of other owners; links of several entities at one end, some kept, some merged.
             70_000_581, 70_020_027, 70_020_830,
+            // A link of which another rule keeps one of several from the other side.
+            90_000_477,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
