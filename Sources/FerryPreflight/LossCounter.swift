@@ -192,7 +192,7 @@ package struct LossCounter {
     private func condition(
         of loss: ChainLoss, _ end: String?, _ objects: inout ReadObjects
     ) throws(FerryError) -> String? {
-        func anyReads(_ readings: [ChainLoss.Reading], _ key: String = "o.Z_PK") throws(FerryError) -> String? {
+        func anyReads(_ readings: [ChainLoss.Reading], _ key: String) throws(FerryError) -> String? {
             var parts: [String] = []
             for reading in readings {
                 guard let part = try objects.condition(reading, key: key) else { return nil }
@@ -200,27 +200,21 @@ package struct LossCounter {
             }
             return "(" + parts.joined(separator: " OR ") + ")"
         }
+        let links = loss.objects.links
+        if links != nil, end == nil { return nil }
         var conditions: [String] = []
-        if !loss.objects.of.isEmpty {
-            guard let any = try anyReads(loss.objects.of) else { return nil }
-            conditions.append(any)
+        let (own, other) = ("o.Z_PK", end ?? "")
+        for (readings, key, sign) in [
+            (loss.objects.of, own, ""), (loss.objects.except, own, "NOT "), (links?.ends ?? [], other, ""),
+        ] where !readings.isEmpty {
+            guard let any = try anyReads(readings, key) else { return nil }
+            conditions.append(sign + any)
         }
-        if !loss.objects.except.isEmpty {
-            guard let any = try anyReads(loss.objects.except) else { return nil }
-            conditions.append("NOT " + any)
-        }
-        if let links = loss.objects.links {
-            guard let end else { return nil }
-            if !links.ends.isEmpty {
-                guard let any = try anyReads(links.ends, end) else { return nil }
-                conditions.append(any)
+        for pair in links?.except ?? [] {
+            guard let owner = try anyReads([pair.owner], own), let related = try anyReads([pair.end], other) else {
+                return nil
             }
-            for pair in links.except {
-                guard let owner = try anyReads([pair.owner]), let related = try anyReads([pair.end], end) else {
-                    return nil
-                }
-                conditions.append("NOT (\(owner) AND \(related))")
-            }
+            conditions.append("NOT (\(owner) AND \(related))")
         }
         return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     }

@@ -34,15 +34,10 @@ struct CrowdedLinks {
 
     typealias Rule = (mapping: ResolvedEntityMapping, rule: ResolvedRelationship)
 
-    private struct Route: Hashable {
-        var property: StoredProperty
-        var mapping: Int
-        var rule: String
-    }
-
     private let carriers: StepCarriers
     private var places: [Place: [Arrival]] = [:]
-    private var crowded: Set<Route> = []
+    /// The rules whose links may meet others, by what they carry.
+    private var crowded: [StoredProperty: Set<PropertyKey>] = [:]
 
     private var step: ResolvedStep { carriers.step }
     private var old: ManagedObjectModel { carriers.model }
@@ -53,12 +48,12 @@ struct CrowdedLinks {
         var sources: [PropertyKey: [StoredProperty]] = [:]
         for (property, found) in carriers.all where old.isRelationship(property) {
             for carrier in found where carrier.reading.conditions.isEmpty && !carrier.isJoin {
-                sources[Self.key(carrier), default: []].append(property)
+                sources[Self.key(carrier.reading.mapping, carrier.destination.property), default: []].append(property)
             }
         }
         for mapping in carriers.step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty {
-                let properties = sources[PropertyKey(mapping.name, rule.name)] ?? []
+                let properties = sources[Self.key(mapping, rule.name)] ?? []
                 for property in properties.isEmpty ? [nil] : properties.map(Optional.some) {
                     add(property, (mapping, rule))
                 }
@@ -67,14 +62,13 @@ struct CrowdedLinks {
         for arrivals in places.values {
             for arrival in arrivals where reason(of: arrival, among: arrivals) != nil {
                 guard let property = arrival.property else { continue }
-                crowded.insert(
-                    Route(property: property, mapping: arrival.rule.mapping.position, rule: arrival.rule.rule.name))
+                crowded[property, default: []].insert(Self.key(arrival.rule.mapping, arrival.rule.rule.name))
             }
         }
     }
 
-    private static func key(_ carrier: Carrier) -> PropertyKey {
-        PropertyKey(carrier.reading.mapping.name, carrier.destination.property ?? "")
+    private static func key(_ mapping: ResolvedEntityMapping, _ rule: String?) -> PropertyKey {
+        PropertyKey(mapping.name, rule ?? "")
     }
 
     private mutating func add(_ property: StoredProperty?, _ rule: Rule) {
@@ -84,7 +78,7 @@ struct CrowdedLinks {
         let link = property.flatMap { old.relationship($0.property ?? "", of: $0.entity) }
         let own =
             property.flatMap { old.key(of: $0.property ?? "", in: $0.entity) }
-            ?? PropertyKey(rule.mapping.name, rule.rule.name)
+            ?? Self.key(rule.mapping, rule.rule.name)
         let inverse = link.flatMap(old.inverseKey)
         let isOne = !target.isToMany
         // A to-many relationship without inverse is a key in its destination's table, which leads to one object.
@@ -154,10 +148,7 @@ struct CrowdedLinks {
     /// Whether links of a property that a rule carries meet others.
     func mayMeet(_ property: StoredProperty, by carrier: Carrier) -> Bool {
         carrier.reading.conditions.isEmpty && !carrier.isJoin
-            && crowded.contains(
-                Route(
-                    property: property, mapping: carrier.reading.mapping.position,
-                    rule: carrier.destination.property ?? ""))
+            && crowded[property]?.contains(Self.key(carrier.reading.mapping, carrier.destination.property)) == true
     }
 
     /// Whether a rule keeps all links of a property, and whether one may keep some in another way.
