@@ -172,6 +172,8 @@ struct BlindOracleTests {
             70_000_581, 70_020_027, 70_020_830,
             // A link of which another rule keeps one of several from the other side.
             90_000_477,
+            // A key in place of nil, by which objects merge into those of another mapping: the oracle's own error.
+            70_020_510, 80_000_350,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }

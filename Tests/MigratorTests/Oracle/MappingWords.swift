@@ -12,6 +12,8 @@ struct MappingWords {
         var keeps: ExpressionForm.Keeps
         var base: Base
         var keys: [String]
+        /// The text that an attribute gets in place of nil.
+        var substitute: String?
     }
 
     struct Link {
@@ -126,7 +128,8 @@ struct MappingWords {
             guard keys.count > 1, ["$source", "$element"].contains(keys[0]) else { return nil }
             return Value(
                 attribute: attribute, keeps: form.keeps, base: keys[0] == "$source" ? .source : .element,
-                keys: Array(keys.dropFirst()))
+                keys: Array(keys.dropFirst()),
+                substitute: form.keeps == .value && form.text.contains("'none'") ? "none" : nil)
         }
         return nil
     }

@@ -70,7 +70,8 @@ final class StepEvidence {
                 keys = nil
                 return
             }
-            keys?.append(try old.values(value.keys[0], of: mapping.source)[key])
+            let own = try old.values(value.keys[0], of: mapping.source)[key]
+            keys?.append(own ?? value.substitute.map { .text($0) })
         }
     }
 
