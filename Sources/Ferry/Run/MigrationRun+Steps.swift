@@ -57,6 +57,7 @@ extension MigrationRun {
                 try session.save()
                 stop.unitIsDone()
             }
+            try countLosses(number, of: plan, run.sourcePath, session)
         }
         if run.step.keepsTables, try !files.exists(run.destinationPath) {
             try PageCopy(folder: run.folder, destination: run.destinationPath, files: files)
@@ -136,10 +137,52 @@ extension MigrationRun {
         }
     }
 
+    /// Counts what a later pass loses in the rows that it reads, which the store's own rows did not show.
+    private func countLosses(
+        _ number: Int, of plan: MigrationPlan, _ path: String, _ session: MigrationSession
+    ) throws {
+        guard let losses = session.migration.findings.losses,
+            losses.contains(where: { $0.isAtMost && $0.pass == number })
+        else { return }
+        let later = plan.losses(ofPass: number)
+        let counted = try FerryError.wrapping(on: path) {
+            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            connection.abandonStatements(on: stop)
+            let layout = try StoreLayout.actual(for: plan.steps[number - 1].resolved.source.model, on: connection)
+            let counter = LossCounter(of: layout, on: connection, now: session.migration.now)
+            return try later.map { (try counter.counted([$0.loss]).first?.count ?? .exactly(0), $0) }
+        }
+        session.migration.findings.losses = losses.map { loss in
+            guard loss.isAtMost, loss.pass == number else { return loss }
+            // For two reasons the same values may be lost: each number is a bound.
+            let lines = losses.filter { line in
+                line.property == loss.property && line.step == loss.step && line.isOrder == loss.isOrder
+                    && (loss.has(line.entity, in: plan) || line.has(loss.entity, in: plan))
+            }
+            guard lines.count == 1 else { return loss }
+            let own = counted.filter { _, later in
+                later.loss.isOfOrder == loss.isOrder
+                    && later.properties.contains { $0.property == loss.property && loss.has($0.entity, in: plan) }
+            }
+            let counts = own.map(\.0)
+            guard !counts.isEmpty, !counts.contains(where: \.isEstimated),
+                own.allSatisfy({ $0.1.loss.because == loss.because })
+            else { return loss }
+            return loss.counted(counts.map(\.number).reduce(0, +))
+        }
+    }
+
     private func refuse(_ refusals: [FerryError], _ step: StepPlan) throws {
         guard var first = refusals.first else { return }
         first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
         throw first
+    }
+}
+
+extension Loss {
+    /// Whether the loss is that of an entity of the store, or of an entity from which it inherits the property.
+    fileprivate func has(_ entity: String, in plan: MigrationPlan) -> Bool {
+        plan.steps.first?.resolved.source.model.isKind(entity, of: self.entity) == true
     }
 }
 

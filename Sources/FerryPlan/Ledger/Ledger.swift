@@ -18,6 +18,10 @@ struct Ledger {
         self.versions = versions
     }
 
+    private init(carriers: [StepCarriers], versions: [String]) {
+        (self.carriers, self.versions) = (carriers, versions)
+    }
+
     private var model: ManagedObjectModel { carriers[0].model }
 
     // MARK: Lost as a whole
@@ -241,6 +245,32 @@ struct Ledger {
 
     /// All lines but those of orders, without counts.
     func uncounted() -> [ChainLoss] { losses(of: [:], areEstimated: true).filter { !$0.isOfOrder } }
+
+    /// The losses of one pass by itself, under the names of its own source version, each with the properties of the store
+    /// that have become what it loses; uncounted.
+    func losses(ofPass number: Int) -> [(loss: ChainLoss, properties: Set<StoredProperty>)] {
+        let index = number - 1
+        let origins = held([:], at: index)
+        let later = Ledger(carriers: Array(carriers[index...]), versions: Array(versions[index...]))
+        return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
+            var loss = loss
+            let sides = later.names(of: loss)
+            let properties = Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys)
+            if !properties.allSatisfy({ keepsNumber(of: $0, before: index) }) { loss.pass = 0 }
+            // Only the first pass counts the values that `onInvalid` leaves empty.
+            if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }
+            return (loss, properties)
+        }
+    }
+
+    /// Whether a later pass has as many values, links or objects as the store, but for those lost before.
+    private func keepsNumber(of property: StoredProperty, before index: Int) -> Bool {
+        var now: Set<StoredProperty> = [property]
+        return carriers[..<index].allSatisfy { step in
+            defer { now = step.continuations(of: now) }
+            return now.allSatisfy(step.keepsNumber)
+        }
+    }
 
     /// What a line of the first step loses, with the inverses of relationships.
     func names(of loss: ChainLoss) -> Set<StoredProperty> {

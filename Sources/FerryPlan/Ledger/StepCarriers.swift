@@ -162,6 +162,23 @@ struct StepCarriers {
             Dictionary(grouping: (all[property] ?? []).filter(\.isOwn), by: \.destination).filter { isWhole($1) }.keys)
     }
 
+    /// Whether each object with a property becomes one object with it, in an entity that no other objects enter.
+    func keepsNumber(of property: StoredProperty) -> Bool {
+        guard let name = property.property else { return keepsNumber(ofObjects: property.entity) }
+        if let link = model.relationship(name, of: property.entity) {
+            return keepsNumber(ofObjects: property.entity)
+                && model.concreteFamily(of: link.destinationEntity).allSatisfy(keepsNumber)
+        }
+        guard let found = all[property], found.count == 1, let copy = found[0].rule?.expression else { return false }
+        return copy.sourceKeys == name && keepsNumber(ofObjects: property.entity)
+    }
+
+    private func keepsNumber(ofObjects entity: String) -> Bool {
+        let carriers = (mappings[entity] ?? []).carriers
+        guard carriers.count == 1, carriers[0].isOneToOne else { return false }
+        return step.entityMappings.count { $0.destination == carriers[0].destination } == 1
+    }
+
     /// Whether functions compute the values of some objects of which no rule copies them.
     func isTransformed(_ property: StoredProperty) -> Bool {
         let copies = (all[property] ?? []).filter { !$0.isTransformed }

@@ -342,6 +342,9 @@ struct LedgerTests {
             """, from: 2, sql: "UPDATE ZBOOK SET ZSHELF = 1")
         let told = try losses(all)
         #expect(told == ["Shelf.books <4"], "\(told)")
+        // The step itself counts.
+        let history = try app.run("status", "App.sqlite", "--history", "--json")
+        #expect(history.output.contains("\"rows\": 3"), "\(history.output)")
     }
 
     @Test("A value with a whole copy and a copy in part is lost where the whole one ends")
@@ -378,6 +381,8 @@ struct LedgerTests {
             """, to: "Maps/Two.json")
         let told = try losses(all)
         #expect(told.contains("Book <4"), "\(told)")
+        let history = try app.run("status", "App.sqlite", "--history", "--json")
+        #expect(history.output.contains("\"rows\": 2"), "\(history.output)")
     }
 
     @Test("Names that no model has are refused, with those that are near")
