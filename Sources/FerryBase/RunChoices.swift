@@ -19,13 +19,13 @@ public enum DamagedRows: String, Sendable, Hashable, Codable, CaseIterable {
 /// The checks of a migrated store: all, only those that compare no rows, or none.
 public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
-/// The executor of entity mappings without a policy; the rows of the migrated store are the same with each.
+/// The steps that are copies though they could run in place; the rows of the migrated store are the same with each.
 public enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
-    /// SQL statements, in place where every object keeps its row.
+    /// No step: in place where every object keeps its row.
     case automatic = "auto"
-    /// Swift, row by row; every step is a copy.
+    /// Every step.
     case row
-    /// SQL statements only: a mapping with a policy is refused, and the steps of mapping models are copies.
+    /// The steps of mapping models; a mapping with a policy, which SQL cannot run, is refused.
     case set
 }
 
@@ -37,7 +37,7 @@ public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, Custom
 
     /// SQL statements.
     public static let set = Self(rawValue: "set")
-    /// Swift, row by row.
+    /// Swift, row by row, for a migration policy.
     public static let row = Self(rawValue: "row")
 }
 

@@ -119,13 +119,17 @@ package struct PartitionPlan: Sendable {
 
 package struct EntityMappingPlan: Sendable {
     package var mapping: ResolvedEntityMapping
-    package var executor: RowExecutor
-    package var reason: String
     /// Source rows, as far as known before the run.
     package var rows: Int64
     package var isEstimated: Bool
     /// Whether `rows` has a meaning: after a filter, a policy or an unplanned step it has none.
     package var isKnown = true
+
+    package var executor: RowExecutor { mapping.policy == nil ? .set : .row }
+    /// The reason for the executor.
+    package var reason: String {
+        mapping.policy.map { "the migration policy \($0) is code" } ?? "SQL computes every value"
+    }
 }
 
 extension StepPlan {

@@ -12,7 +12,7 @@ package struct Planner: Sendable {
     package var mappingModels: [MappingModel]
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
-    /// The reason why steps that could run in place are copies, as with the row executor; fixed by a run's first call.
+    /// The reason why steps that could run in place are copies; fixed by a run's first call.
     package var copying: Copying
     /// Whether steps are composed; otherwise each runs alone, in the mode of the composed chain.
     package var composes: Bool
@@ -42,7 +42,7 @@ package struct Planner: Sendable {
             (self.allBecause, self.mappedBecause, self.wholeBecause) = (allBecause, mappedBecause, wholeBecause)
         }
 
-        /// An executor that was asked for fills tables; statements in place change rows as the set executor would.
+        /// Those of steps that were asked for as copies.
         init(_ executor: ExecutorChoice) {
             switch executor {
             case .automatic: self.init()
@@ -123,7 +123,7 @@ package struct Planner: Sendable {
                 }
             if plan.refusals.isEmpty {
                 let count = plan.steps.count
-                plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
+                plan.steps = ChainComposition(plan.steps, composes: composes).steps
                 if plan.steps.count < count {
                     plan.losses.countWithFirstPass(
                         Ledger(plan.steps.map(\.resolved), versions: plan.steps.map(\.resolved.destination.name))
@@ -232,7 +232,8 @@ package struct Planner: Sendable {
             mode: .copy, resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
             needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
         do throws(FerryError) {
-            try step.split(executor)
+            try executor.check(step.resolved)
+            try step.split()
         } catch {
             return (nil, [error])
         }
@@ -243,17 +244,18 @@ package struct Planner: Sendable {
 }
 
 extension StepPlan {
-    /// Splits the entity mappings into partitions and gives each its executor.
+    /// Splits the entity mappings into partitions.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for an impossible executor.
-    mutating func split(_ choice: ExecutorChoice) throws(FerryError) {
+    /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for a mapping that no statement
+    ///   can run.
+    mutating func split() throws(FerryError) {
         partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
-            PartitionPlan(
-                entityMappings: try mappings.map { mapping throws(FerryError) in
-                    let (executor, reason) = try choice.executor(for: mapping, in: resolved)
-                    return EntityMappingPlan(
-                        mapping: mapping, executor: executor, reason: reason, rows: 0, isEstimated: false)
-                })
+            for mapping in mappings where mapping.policy == nil {
+                try mapping.checkDepth(in: resolved)
+                try mapping.checkOrders(in: resolved)
+            }
+            return PartitionPlan(
+                entityMappings: mappings.map { EntityMappingPlan(mapping: $0, rows: 0, isEstimated: false) })
         }
     }
 
@@ -288,25 +290,17 @@ struct AssumedLayouts {
 }
 
 extension ExecutorChoice {
-    /// Returns the executor of an entity mapping, and the reason.
+    /// Refuses a policy where only SQL may run.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` for a policy under `set`, or for more reads than a statement can do.
-    func executor(
-        for mapping: ResolvedEntityMapping, in step: ResolvedStep
-    ) throws(FerryError) -> (executor: RowExecutor, reason: String) {
-        if let policy = mapping.policy {
-            guard self != .set else {
-                throw FerryError(
-                    .unsupported,
-                    "Entity mapping \(mapping.name) has the migration policy \(policy), which SQL cannot run.",
-                    remedy: "Let Ferry choose the executor, or replace the policy with expressions.",
-                    place: .init(entityMapping: mapping.name))
-            }
-            return (.row, "the migration policy \(policy) is code")
-        }
-        try mapping.checkDepth(in: step)
-        try mapping.checkOrders(in: step)
-        if self == .row { return (.row, "the row executor was requested") }
-        return (.set, "SQL computes every value")
+    /// - Throws: ``FerryError`` `.unsupported`.
+    fileprivate func check(_ step: ResolvedStep) throws(FerryError) {
+        guard self == .set, let mapping = step.entityMappings.first(where: { $0.policy != nil }),
+            let policy = mapping.policy
+        else { return }
+        throw FerryError(
+            .unsupported,
+            "Entity mapping \(mapping.name) has the migration policy \(policy), which SQL cannot run.",
+            remedy: "Let Ferry choose the executor, or replace the policy with expressions.",
+            place: .init(entityMapping: mapping.name))
     }
 }

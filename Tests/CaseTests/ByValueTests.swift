@@ -9,7 +9,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Objects related by a value: an index gives exactly what a scan of all objects gives, in both executors.
+/// Objects related by a value: an index gives exactly what a scan of all objects gives.
 @Suite("Relating by value")
 struct ByValueTests {
     private static let source = ManagedObjectModel(
@@ -153,7 +153,7 @@ struct ByValueTests {
     }
 
     private func run(
-        _ store: StoreBuilder, _ executor: ExecutorChoice, chunk: ChunkSize = .automatic,
+        _ store: StoreBuilder, chunk: ChunkSize = .automatic,
         mapping: String = mapping, dropping: Set<String> = []
     ) throws -> (run: StepRun, statements: [String]) {
         let file = store.folder.file("Map.json")
@@ -163,10 +163,10 @@ struct ByValueTests {
         ]
         let plan = Planner(
             catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: file)],
-            executor: executor
+            executor: .set
         ).plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
-        let folder = store.folder.file("run-\(executor)-\(chunk)")
+        let folder = store.folder.file("run-\(chunk)")
         try FileLayer().createDirectory(folder)
         let trace = Locked<[String]>([])
         var options = EngineOptions(chunkSize: chunk, now: 0)
@@ -184,19 +184,16 @@ struct ByValueTests {
             destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: 0)
         check.dropping = dropping
         let verification = try check.run()
-        #expect(verification.differences.isEmpty, "\(executor), \(verification.differences)")
+        #expect(verification.differences.isEmpty, "\(verification.differences)")
         return (run, trace.withLock { $0 })
     }
 
-    @Test("An index gives what a scan gives, by both executors", arguments: 0..<6)
+    @Test("An index gives what a scan gives, with any chunk size", arguments: 0..<6)
     func sameAsScan(seed: Int) throws {
         let store = try makeStore(seed: seed)
         var texts: Set<String> = []
-        let runs: [(ExecutorChoice, ChunkSize)] = [
-            (.set, .automatic), (.set, .rows(7)), (.row, .rows(7)),
-        ]
-        for (executor, chunk) in runs {
-            let run = try run(store, executor, chunk: chunk).run
+        for chunk in [ChunkSize.automatic, .rows(7)] {
+            let run = try run(store, chunk: chunk).run
             try run.finish()
             texts.insert(try DatabaseDump.text(run.destinationPath, leavingOut: ["Z_METADATA"]))
             let connection = try Connection(path: run.destinationPath, mode: .readOnly)
@@ -204,7 +201,7 @@ struct ByValueTests {
                 for name in ["COUNT", "FIRST", "SUM"] {
                     let wrong = try connection.integer(
                         "SELECT count(*) FROM ZPOST WHERE ZI\(place)\(name) IS NOT ZS\(place)\(name)")
-                    #expect(wrong == 0, "\(condition) \(name), \(executor)")
+                    #expect(wrong == 0, "\(condition) \(name)")
                 }
             }
             if seed > 0 {
@@ -218,7 +215,7 @@ struct ByValueTests {
     @Test("Statements find the objects by an index, and never scan them")
     func searches() throws {
         let store = try makeStore(seed: 1)
-        let (run, statements) = try run(store, .set)
+        let (run, statements) = try run(store)
         let made = statements.filter { $0.hasPrefix("CREATE INDEX scratch.") && $0.contains("members_of_Kind") }
         #expect(made.count > 5 && Set(made).count == made.count, "\(made)")
         let connection = try Connection(path: run.destinationPath, mode: .create)
@@ -231,18 +228,16 @@ struct ByValueTests {
         #expect(!steps.contains { $0.hasPrefix("SCAN t") || $0.hasPrefix("SCAN v") }, "\(steps)")
     }
 
-    @Test(
-        "A value that cannot be computed fails only where there is an object to compare",
-        arguments: [ExecutorChoice.set, .row])
-    func failingValue(by executor: ExecutorChoice) throws {
+    @Test("A value that cannot be computed fails only where there is an object to compare")
+    func failingValue() throws {
         let members = "SUBQUERY(\(Self.kinds), $t, $t.id == $source.typeid + 9223372036854775807)"
         let mapping = """
             { "source": "Model", "destination": "Model 2", "entityMappings": [
                 { "name": "PostToPost", "source": "Post", "destination": "Post",
                   "attributes": { "i0count": "\(members).@count" } } ] }
             """
-        _ = try run(makeStore(seed: 0), executor, mapping: mapping)
-        let error = #expect(throws: FerryError.self) { try run(makeStore(seed: 1), executor, mapping: mapping) }
+        _ = try run(makeStore(seed: 0), mapping: mapping)
+        let error = #expect(throws: FerryError.self) { try run(makeStore(seed: 1), mapping: mapping) }
         #expect(error?.code == .rowFailed)
     }
 }

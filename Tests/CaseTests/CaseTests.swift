@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every case with both executors and every chunk size; `FERRY_RECORD=1` writes the results as the new expectations.
+/// Every case with every chunk size; `FERRY_RECORD=1` writes the results as the new expectations.
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
@@ -16,16 +16,14 @@ struct CaseTests {
     @Test("There are cases with a mapping model and inferred ones: without cases the other tests would pass")
     func areThere() { #expect(Set(Case.all.map(\.isInferred)).count == 2) }
 
-    @Test(
-        "A case gives the expected store with any executor and chunk size", arguments: Case.all,
-        [ExecutorChoice.set, .row])
-    func expected(of testCase: Case, by executor: ExecutorChoice) throws {
+    @Test("A case gives the expected store with any chunk size", arguments: Case.all)
+    func expected(of testCase: Case) throws {
         let expectation = "\(testCase.path)/expected.txt"
         for chunkSize in Self.chunkSizes {
             let folder = try TemporaryFolder()
-            let outcome = try testCase.run(in: folder, chunkSize: chunkSize, executor: executor)
+            let outcome = try testCase.run(in: folder, chunkSize: chunkSize, executor: .set)
             let text = try outcome.text()
-            if Self.isRecording, chunkSize == .automatic, executor == .set {
+            if Self.isRecording, chunkSize == .automatic {
                 try text.write(toFile: expectation, atomically: true, encoding: .utf8)
             }
             #expect(text == (try String(contentsOfFile: expectation, encoding: .utf8)), "chunk size \(chunkSize)")

@@ -12,12 +12,12 @@ struct LargeValueTests {
     /// At 16 bytes nearly every row is too large for its chunk, at 60 bytes some are.
     @Test(
         "A case has the same result if rows are too large for their chunks", arguments: Case.all,
-        [(ExecutorChoice.automatic, 16), (.automatic, 60), (.row, 16)])
-    func comesOutTheSame(testCase: Case, form: (executor: ExecutorChoice, limit: Int)) throws {
+        [16, 60])
+    func comesOutTheSame(testCase: Case, limit: Int) throws {
         let expected = try? String(contentsOfFile: "\(testCase.path)/expected.txt", encoding: .utf8)
         let folder = try TemporaryFolder()
-        var run = try testCase.prepare(in: folder, chunkSize: .rows(7), executor: form.executor)
-        run.options.valueLimit = form.limit
+        var run = try testCase.prepare(in: folder, chunkSize: .rows(7))
+        run.options.valueLimit = limit
         let outcome = try testCase.complete(run)
         #expect(outcome.verification.differences.isEmpty)
         #expect(try outcome.text() == expected)

@@ -50,8 +50,11 @@ struct RowOverlapTests {
         return store
     }
 
+    /// The policy with the default behaviour: the rows pass through Swift.
+    private struct Plain: EntityMigrationPolicy {}
+
     private func step(
-        _ store: StoreBuilder, _ executor: ExecutorChoice, in folder: TemporaryFolder,
+        _ store: StoreBuilder, hasPolicy: Bool = true, in folder: TemporaryFolder,
         chunkSize: ChunkSize = .rows(50), progress: ProgressHook? = nil,
         stop: StopRequest = StopRequest()
     ) throws -> StepRun {
@@ -61,18 +64,21 @@ struct RowOverlapTests {
         ].mapValues { AttributeRule.value(try Expression.parse($0)) }
         var mapping = EntityMapping(name: "ItemToItem", source: "Item", destination: "Item", attributes: attributes)
         mapping.filter = try Predicate.parse("number != 13")
+        if hasPolicy { mapping.policyClassName = "Plain" }
+        let registry = PolicyRegistry(["Plain": { Plain() }])
         let plan = Planner(
             catalog: ModelCatalog(versions: [store.version, target]),
             mappingModels: [
                 MappingModel(
                     name: "Step", path: "", sourceVersion: store.version.name, destinationVersion: "New",
                     entityMappings: [mapping])
-            ], executor: executor
+            ], policies: registry.known, executor: hasPolicy ? .automatic : .set
         ).plan(from: store.version, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store.path, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: 0, progress: progress, stop: stop))
+            options: EngineOptions(chunkSize: chunkSize, now: 0, progress: progress, stop: stop),
+            policies: registry)
     }
 
     private func finish(_ run: StepRun) throws -> String {
@@ -89,10 +95,10 @@ struct RowOverlapTests {
     func sameDestination() throws {
         let store = try store()
         let folder = try TemporaryFolder()
-        let expected = try finish(try step(store, .set, in: folder))
+        let expected = try finish(try step(store, hasPolicy: false, in: folder))
         for chunkSize in [.rows(1), .rows(7), .rows(1000), .automatic] as [ChunkSize] {
             let folder = try TemporaryFolder()
-            #expect(try finish(try step(store, .row, in: folder, chunkSize: chunkSize)) == expected)
+            #expect(try finish(try step(store, in: folder, chunkSize: chunkSize)) == expected)
         }
     }
 
@@ -100,11 +106,11 @@ struct RowOverlapTests {
     func failingRow() throws {
         let store = try store()
         let whole = try TemporaryFolder()
-        let expected = try finish(try step(store, .set, in: whole))
+        let expected = try finish(try step(store, hasPolicy: false, in: whole))
         for failing in [1, 50, 51, 333, 700] as [Int64] {
             try store.execute("UPDATE ZITEM SET ZSHARE = 0 WHERE Z_PK = \(failing)")
             let folder = try TemporaryFolder()
-            let run = try step(store, .row, in: folder)
+            let run = try step(store, in: folder)
             let error = #expect(throws: FerryError.self) { _ = try run.run() }
             #expect(error?.code == .rowFailed && error?.message.contains("ItemToItem") == true)
             let written = try Connection(path: run.destinationPath, mode: .readOnly)
@@ -119,18 +125,18 @@ struct RowOverlapTests {
     func stops() throws {
         let store = try store()
         let whole = try TemporaryFolder()
-        let expected = try finish(try step(store, .set, in: whole))
+        let expected = try finish(try step(store, hasPolicy: false, in: whole))
         let folder = try TemporaryFolder()
         let stop = StopRequest()
         let run = try step(
-            store, .row, in: folder,
+            store, in: folder,
             progress: { if $0.done >= 150 { stop.request(FerryError(.interrupted, "Enough.")) } }, stop: stop)
         let error = #expect(throws: FerryError.self) { _ = try run.run() }
         #expect(error?.code == .interrupted)
         let written = try Connection(path: run.destinationPath, mode: .readOnly)
             .integer("SELECT max(Z_PK) FROM ZITEM")
         #expect(written == 150)
-        #expect(try finish(try step(store, .row, in: folder)) == expected)
+        #expect(try finish(try step(store, in: folder)) == expected)
     }
 
     @Test(
@@ -141,7 +147,7 @@ struct RowOverlapTests {
         let counting = FaultPlan()
         let whole = try TemporaryFolder()
         let run = try testCase.prepare(
-            in: whole, chunkSize: .rows(2), executor: .row,
+            in: whole, chunkSize: .rows(2), policy: { Plain() },
             vfs: VFS(temporaryFolder: whole.path, faults: counting))
         _ = try run.run()
         var failed = 0
@@ -150,14 +156,14 @@ struct RowOverlapTests {
             let faults = FaultPlan(trigger: operation, outcome: .fail)
             do {
                 let run = try testCase.prepare(
-                    in: folder, chunkSize: .rows(2), executor: .row,
+                    in: folder, chunkSize: .rows(2), policy: { Plain() },
                     vfs: VFS(temporaryFolder: folder.path, faults: faults))
                 _ = try run.run()
             } catch {
                 failed += 1
             }
             let outcome = try testCase.complete(
-                testCase.prepare(in: folder, chunkSize: .rows(2), executor: .row))
+                testCase.prepare(in: folder, chunkSize: .rows(2), policy: { Plain() }))
             #expect(try outcome.text() == expected, "resumed after operation \(operation)")
         }
         // Not each fails: two threads work, so that a run can need fewer operations than the one that was counted.

@@ -13,20 +13,20 @@ struct DamagedStore {
     enum Way: CaseIterable {
         /// In place on the store itself, or on a copy at an output, which is verified against the store.
         case inPlace, inPlaceOutput
-        /// By a mapping model and the set executor.
+        /// By a mapping model.
         case copy
-        /// By the row executor: with a mapping model, or with the inferred mapping that could run in place.
-        case rows, inferredRows
+        /// By the inferred mapping that could run in place.
+        case inferredCopy
         /// By a mapping model with a policy that does the default work.
         case policy
 
         /// The ways with equal treatment of damage; only a policy's own code decides about its objects.
-        static let allCases: [Way] = [.inPlace, .inPlaceOutput, .copy, .rows, .inferredRows]
+        static let allCases: [Way] = [.inPlace, .inPlaceOutput, .copy, .inferredCopy]
 
         var isCopy: Bool { self != .inPlace && self != .inPlaceOutput }
-        var hasMapping: Bool { isCopy && self != .inferredRows }
+        var hasMapping: Bool { isCopy && self != .inferredCopy }
         var executor: ExecutorChoice {
-            if self == .rows || self == .inferredRows { return .row }
+            if self == .inferredCopy { return .row }
             return self == .copy ? .set : .automatic
         }
     }

@@ -164,7 +164,7 @@ struct ResumeTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
     }
 
-    @Test("A run can be resumed with other chunks and another executor: both give the same result")
+    @Test("A run can be resumed with other chunks and every step a copy: both give the same result")
     func goesOnOtherwise() throws {
         let whole = try SmallMigration()
         _ = try whole.migrator().migrate(quick)

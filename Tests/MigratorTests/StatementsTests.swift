@@ -21,7 +21,7 @@ struct StatementsTests {
     }
 
     @Test(
-        "The listed statements run, in place, copied, by the set and by the row executor",
+        "The listed statements run, in place and copied",
         arguments: [
             (ExecutorChoice.automatic, false), (.automatic, true), (.row, false), (.row, true),
         ])

@@ -67,7 +67,7 @@ struct ValuesTests {
 
     @Test(
         "Unchanged attributes keep their values", arguments: laters,
-        [DamagedStore.Way.inPlace, .copy, .rows, .inferredRows, .policy])
+        [DamagedStore.Way.inPlace, .copy, .inferredCopy, .policy])
     private func unchanged(_ later: Later, _ way: DamagedStore.Way) throws {
         let folder = try TemporaryFolder()
         let bundle = folder.file("App.xcdatamodeld")

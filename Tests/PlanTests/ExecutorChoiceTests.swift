@@ -28,17 +28,17 @@ struct ExecutorChoiceTests {
         #expect(plan.steps[1].sourceRows == nil && plan.steps[1].mode == .inPlace)
     }
 
-    @Test("The row executor makes a copy of a step that could run in place, in as few steps")
+    @Test("With copies requested, a step that could run in place is a copy by statements, in as few steps")
     func copied() throws {
         let plan = try plan(.row)
         #expect(plan.refusals.isEmpty && plan.steps.count == 1)
         let step = try #require(plan.steps.first)
         #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was requested")
-        #expect(step.partitions.flatMap(\.entityMappings).map(\.executor) == [.row])
+        #expect(step.partitions.flatMap(\.entityMappings).map(\.executor) == [.set])
         #expect(try self.plan(.automatic).isInPlace)
     }
 
-    @Test("The set executor is refused for a policy")
+    @Test("Copies by statements alone are refused for a policy")
     func refused() throws {
         let refusal = try #require(try plan(policy: "BookPolicy", .set).refusals.first)
         #expect(refusal.code == .unsupported && refusal.place.entityMapping == "BookToBook")

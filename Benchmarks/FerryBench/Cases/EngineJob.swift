@@ -8,11 +8,11 @@ internal import Foundation
 /// Ferry's side of a budget for the executor: the engine alone, to the finished destination.
 enum EngineJob {
     static func run(
-        _ data: String, work: String, rows: Int, chunk: Int = 10_000, executor: ExecutorChoice = .automatic,
+        _ data: String, work: String, rows: Int, chunk: Int = 10_000,
         policy: PolicyFactory? = nil, probe: Probe
     ) throws {
         let run = try Subject.stepRun(
-            data, work: work, chunkSize: .rows(chunk), executor: executor, policy: policy, trace: probe.trace)
+            data, work: work, chunkSize: .rows(chunk), policy: policy, trace: probe.trace)
         let report = try probe.measure(rows: rows) {
             let report = try run.run()
             try run.finish()

@@ -189,14 +189,12 @@ extension Loss {
 extension RunRecord.Migration {
     /// Adds a complete step that is not yet verified.
     mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
-        let executors = Dictionary(
-            first: step.partitions.flatMap(\.entityMappings).map { ($0.mapping.name, $0.executor) })
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
-                executor: executors[counts.name] ?? .set, read: counts.read, created: counts.created,
-                written: counts.written, dropped: counts.dropped, merged: counts.merged,
-                isEstimated: counts.isEstimated)
+                executor: step.resolved.entityMapping(named: counts.name)?.policy == nil ? .set : .row,
+                read: counts.read, created: counts.created, written: counts.written, dropped: counts.dropped,
+                merged: counts.merged, isEstimated: counts.isEstimated)
         }
         steps.append(
             RunRecord.StepRecord(

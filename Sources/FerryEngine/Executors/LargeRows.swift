@@ -5,13 +5,17 @@ internal import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// Source objects with values that are too large for their chunk; both executors copy such rows in pieces.
-struct LargeRows: BoundRows {
-    let loop: RowLoop
+/// Source objects with values that are too large for their chunk: copied in pieces, with the keys, order and lookups of
+/// ``SetExecutor``.
+struct LargeRows {
     private let select: Statement
     /// Counts objects and elements, and those that the filter drops.
     private let count: Statement
     private let writer: LargeRowWriter
+    /// Nil if objects keep their keys.
+    private let keys: NewKeys?
+    private let association: Statement?
+    private let unique: UniqueObjects?
     private let uniquePlaces: Range<Int>
 
     private static let keyPlace = 0
@@ -33,7 +37,11 @@ struct LargeRows: BoundRows {
         select = try BoundSQL(
             "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)", scope.parameters
         ).prepare(on: context.connection, now: context.options.now)
-        loop = try RowLoop(mapping, nil, in: context)
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
+        association =
+            context.isAssociated(mapping)
+            ? try context.connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(mapping, in: context)
     }
 
     /// The cells that the mapping sets, in the order of the table's columns.
@@ -56,33 +64,48 @@ struct LargeRows: BoundRows {
         return cells
     }
 
+    /// Writes the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         for statement in [select, count] { try statement.bind(range) }
         defer { for statement in [select, count] { statement.reset() } }
         return try writer.refusing(range.high) {
-            // The statement of the loop leaves out what the filter drops.
-            var outcome = try loop.carry(self)
+            // The statement of the rows leaves out what the filter drops.
+            var outcome = try carryRows()
             if try count.step() { (outcome.read, outcome.dropped) = (count.integer(0), count.integer(1)) }
             return outcome
         }
     }
 
-    func next() throws -> Statement? { try select.step() ? select : nil }
-    func isTaken(_ row: Statement) -> Bool { true }
-    func key(of row: Statement) -> Int64 { row.integer(Self.keyPlace) }
-
-    func find(_ row: Statement, in objects: UniqueObjects) throws -> Int64? {
-        try objects.find(in: row, at: uniquePlaces)
+    private func carryRows() throws -> ChunkOutcome {
+        var outcome = ChunkOutcome()
+        var key = try keys?.last() ?? 0
+        try unique?.lookup.begin(after: key)
+        var (source, element): (Int64?, Int64) = (nil, 0)
+        while try select.step() {
+            let origin = select.integer(Self.keyPlace)
+            (source, element) = (origin, source == origin ? element + 1 : 1)
+            if let known = try unique?.find(in: select, at: uniquePlaces) {
+                outcome.merged += 1
+                try associate(origin, element, with: known)
+                continue
+            }
+            key = keys == nil ? origin : key + 1
+            try unique?.lookup.add(key)
+            try writer.write(key, from: select, at: uniquePlaces.upperBound, of: origin)
+            outcome.written += 1
+            try associate(origin, element, with: key)
+        }
+        return outcome
     }
 
-    func write(_ row: Statement, to key: Int64) throws {
-        try writer.write(key, from: row, at: uniquePlaces.upperBound, of: self.key(of: row))
+    private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws {
+        guard let association else { return }
+        try association.bind(source, at: 1)
+        try association.bind(element, at: 2)
+        try association.bind(column: Self.elementKeyPlace, of: select, at: 3)
+        try association.bind(destination, at: 4)
+        try association.run()
     }
-
-    func bindElementKey(of row: Statement, to statement: Statement, at index: Int) throws {
-        try statement.bind(column: Self.elementKeyPlace, of: row, at: index)
-    }
-
 }
 
 extension FerryError {

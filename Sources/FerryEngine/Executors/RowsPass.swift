@@ -11,7 +11,7 @@ final class RowsPass {
     private let context: StepContext
     private let policies: PolicyRun
     private let ranges: ChunkRanges
-    private var executors: [any MappingExecutor]
+    private let executors: [any MappingExecutor]
     private let targets: [CountedTargets]
     /// One for each mapping after the first value that was too large for its chunk; all such rows share them.
     private var largeRows: [LargeRows] = []
@@ -24,7 +24,6 @@ final class RowsPass {
         targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
-            if plan.executor == .row { return try StreamedRows(plan.mapping, in: context) }
             return try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
         }
     }
@@ -96,10 +95,6 @@ final class RowsPass {
 
     private func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
-        // The read-ahead thread's position is unknown after a rollback; SQL statements need no new beginning.
-        for (index, plan) in plans.enumerated() where plan.executor == .row {
-            executors[index] = try StreamedRows(plan.mapping, in: context)
-        }
         if largeRows.isEmpty { largeRows = try plans.map { try LargeRows($0.mapping, in: context) } }
         return copyLargeRow
     }

@@ -170,8 +170,7 @@ public final class MigrationManager {
     ) throws -> Value {
         let value = Value(try column.evaluator.value(in: values, policy: current?.functions))
         // A value that comes straight from the policy must fit; an expression converts its own.
-        guard column.evaluator.isPolicyCall, let attribute = column.attribute else { return value }
-        return try MigrationValue(raw: value).stored(in: attribute)
+        return column.evaluator.isPolicyCall ? try MigrationValue(raw: value).stored(in: column.attribute) : value
     }
 
     /// The dictionary of a name, on disk, which all policies of the step share.

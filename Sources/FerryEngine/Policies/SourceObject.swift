@@ -244,7 +244,7 @@ final class DefaultPolicyRow {
     struct PolicyColumn {
         var place: Int
         var evaluator: RowEvaluator
-        var attribute: Attribute?
+        var attribute: Attribute
     }
 
     init(_ plan: RowPlan, for writer: EntityWriter, on connection: Connection) throws {

@@ -44,19 +44,6 @@ extension Value {
 }
 
 extension Statement {
-    /// Binds the constants, and returns the bindings of each row.
-    func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
-        var bindings: [CellBinding] = []
-        for (index, value) in values.enumerated() {
-            switch value {
-            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: first + index))
-            case .constant(let value): try bind(Value(value), at: first + index)
-            case .evaluated: preconditionFailure("the reader evaluates")
-            }
-        }
-        return bindings
-    }
-
     func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
         switch value {
         case .null: try bindNull(at: index)

@@ -55,7 +55,7 @@ final class ReadAheadThread: @unchecked Sendable {
         let steps = try connection.rows("EXPLAIN QUERY PLAN " + plan.sql.text)
         needsSorting = steps.contains { $0.contains { $0.text?.contains("TEMP B-TREE") == true } }
         // Set after EXPLAIN, whose rows may be longer. A policy holds the values that it reads, so none is left out.
-        connection.limit(.length, plan.mayMiss ? context.options.wholeValueBytes : context.options.valueBytes)
+        connection.limit(.length, context.options.wholeValueBytes)
         ring = SlotRing((0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) })
     }
 

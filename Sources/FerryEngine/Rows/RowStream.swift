@@ -14,7 +14,7 @@ final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let thread: ReadAheadThread?
-    /// Whether the thread may read past a range's end: nothing is sorted, and each key has one row.
+    /// Whether the thread may read past a range's end: nothing is sorted.
     private let runsAhead: Bool
 
     /// Reads on the writer's connection, if there is no thread.
@@ -36,7 +36,7 @@ final class RowStream {
         self.plan = plan
         self.context = context
         thread = try ReadAheadThread(plan, in: context)
-        runsAhead = plan.isOneRowPerKey && thread?.needsSorting == false
+        runsAhead = thread?.needsSorting == false
         ownRows = PackedRows(cells: plan.cellCount, capacity: thread == nil ? ReadAheadThread.bufferBytes : 0)
         if thread == nil { reader = try RowReader(plan, on: context.connection, now: context.options.now) }
     }
@@ -134,7 +134,7 @@ final class RowStream {
     }
 }
 
-/// Packs the source objects of one entity mapping, in order, with one row for each element of its iteration.
+/// Packs the source objects of one entity mapping, in order.
 final class RowReader {
     let select: Statement
     private let row: StatementValues
@@ -149,19 +149,14 @@ final class RowReader {
     /// Packs the current row; false if the buffer is full.
     func pack(into rows: PackedRows) throws -> Bool {
         guard rows.begin() else { return false }
-        guard try isTaken() else {
+        guard try plan.filter?.holds(in: row) ?? true else {
             rows.pack(select.integer(RowPlan.keyCell), into: RowPlan.keyCell)
             rows.finish(isTaken: false)
             return true
         }
         guard rows.pack(plan.packed, of: select) else { return false }
         for (index, evaluator) in plan.evaluated.enumerated() {
-            let cell = plan.packed.count + index
-            if plan.mayMiss {
-                guard packAhead(evaluator, into: cell, of: rows) else { return false }
-            } else {
-                guard rows.pack(try evaluator.value(in: row), into: cell) else { return false }
-            }
+            guard packAhead(evaluator, into: plan.packed.count + index, of: rows) else { return false }
         }
         rows.finish(isTaken: true)
         return true
@@ -182,12 +177,6 @@ final class RowReader {
             return true
         default: return rows.pack(value, into: cell)
         }
-    }
-
-    /// Whether the current row is migrated: the filter holds, and its JSON is valid or may be invalid.
-    private func isTaken() throws -> Bool {
-        if plan.skipsInvalid, select.isNull(RowPlan.ordinalCell) { return false }
-        return try plan.filter?.holds(in: row) ?? true
     }
 }
 

@@ -150,13 +150,13 @@ struct ChainComposition {
     private(set) var steps: [StepPlan] = []
 
     /// Takes one step for each edge; without `composes` the steps only get the modes of the composed chain.
-    init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
+    init(_ singles: [StepPlan], composes: Bool) {
         var groups: [[StepPlan]] = []
         var rest = singles[...]
         var reason: String?
         while var first = rest.first {
             first.isApartBecause = reason ?? first.isApartBecause
-            let group = Group(first, rest.dropFirst(), executor)
+            let group = Group(first, rest.dropFirst())
             steps.append(group.step)
             groups.append(Array(rest.prefix(group.count)))
             rest = rest.dropFirst(group.count)
@@ -180,14 +180,14 @@ private struct Group {
     /// The reason why the next step does not belong to the group; nil at the end of the chain.
     private(set) var end: String?
 
-    init(_ first: StepPlan, _ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) {
+    init(_ first: StepPlan, _ others: ArraySlice<StepPlan>) {
         step = first
         // If the whole group can be done in place, one check is enough.
-        if takeWhole(others, executor) { return }
+        if takeWhole(others) { return }
         (step, count, end) = (first, 1, nil)
         for other in others {
             do throws(StepObstacle) {
-                let next = try Self.composed(step, other, executor)
+                let next = try Self.composed(step, other)
                 if let obstacle = next.obstacleToOnePass() { throw obstacle }
                 take(next)
             } catch {
@@ -200,11 +200,11 @@ private struct Group {
     /// Composes as far as the mappings allow, and only then checks whether the result can be done in place.
     ///
     /// Returns false if it cannot; the caller then searches for the step that prevents it.
-    private mutating func takeWhole(_ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) -> Bool {
+    private mutating func takeWhole(_ others: ArraySlice<StepPlan>) -> Bool {
         for other in others {
             let next: StepPlan
             do throws(StepObstacle) {
-                next = try Self.composed(step, other, executor)
+                next = try Self.composed(step, other)
             } catch {
                 end = error.reason
                 break
@@ -222,14 +222,12 @@ private struct Group {
     }
 
     /// One step that must be a copy makes the composed step a copy.
-    private static func composed(
-        _ first: StepPlan, _ second: StepPlan, _ executor: ExecutorChoice
-    ) throws(StepObstacle) -> StepPlan {
+    private static func composed(_ first: StepPlan, _ second: StepPlan) throws(StepObstacle) -> StepPlan {
         var step = try Composition.compose(first, second)
         step.versions = first.versions + second.versions.dropFirst()
         step.isApartBecause = first.isApartBecause
         do throws(FerryError) {
-            try step.split(executor)
+            try step.split()
         } catch {
             throw StepObstacle(error.message)
         }

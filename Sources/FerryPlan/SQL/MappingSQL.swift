@@ -94,11 +94,6 @@ package struct MappingSQL {
         return columns
     }
 
-    /// The INSERT of one row with bound values: key, entity number, version, then the columns.
-    package func insert(columns: [String]) throws(FerryError) -> String {
-        RowInsert.sql(into: try step.destinationTable(of: mapping), columns: columns)
-    }
-
     package func insert(key: String, version: String, from scope: inout SourceScope) throws(FerryError) -> String {
         let columns = try columns(in: &scope)
         let number = scope.parameters.add(.integer(try step.destinationNumber(of: mapping)))

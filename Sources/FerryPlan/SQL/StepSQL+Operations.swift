@@ -65,31 +65,25 @@ extension StepSQL {
 
     // MARK: Rows
 
-    /// The statements that carry the rows of an entity mapping, by its executor.
+    /// The statements that carry the rows of an entity mapping.
     private func rows(of position: Int) throws(FerryError) -> [ProgramStatement] {
-        let plans = plan.partitions.flatMap(\.entityMappings)
-        guard let plan = plans.first(where: { $0.mapping.position == position }) else { return [] }
-        let (mapping, sql) = (plan.mapping, MappingSQL(plan.mapping, in: self))
+        let mapping = plan.resolved.entityMappings[position]
+        let sql = MappingSQL(mapping, in: self)
+        guard mapping.policy == nil else {
+            let columns = destination.rowColumns(of: mapping.destination).map(\.name)
+            let insert = RowInsert.sql(into: try destinationTable(of: mapping), columns: columns)
+            return [ProgramStatement(try RowPlan(sql, now: 0).sql, .rows), ProgramStatement(insert, .rows)]
+        }
         let isAssociated = program.fills.keys[position].storesAssociations
         let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
-        if mapping.policy == nil, plan.executor == .set {
-            guard mapping.unique.isEmpty else {
-                return [
-                    ProgramStatement(
-                        try sql.find(by: sql.findFunction, associates: isAssociated), chunks),
-                    ProgramStatement(try sql.newObjectRows(from: sql.newObjects), chunks),
-                ]
-            }
-            let associations = isAssociated ? [ProgramStatement(try sql.associations(), chunks)] : []
-            return associations + [ProgramStatement(try sql.rows(), chunks)]
+        guard mapping.unique.isEmpty else {
+            return [
+                ProgramStatement(try sql.find(by: sql.findFunction, associates: isAssociated), chunks),
+                ProgramStatement(try sql.newObjectRows(from: sql.newObjects), chunks),
+            ]
         }
-        let rows = try RowPlan(sql, now: 0)
-        let columns =
-            mapping.policy == nil
-            ? rows.columns.map(\.name) : destination.rowColumns(of: mapping.destination).map(\.name)
-        let association = isAssociated && mapping.policy == nil ? [ScratchTables.associatedRow(of: mapping)] : []
-        return [ProgramStatement(rows.sql, .rows)]
-            + (association + [try sql.insert(columns: columns)]).map { ProgramStatement($0, .rows) }
+        let associations = isAssociated ? [ProgramStatement(try sql.associations(), chunks)] : []
+        return associations + [ProgramStatement(try sql.rows(), chunks)]
     }
 }
 

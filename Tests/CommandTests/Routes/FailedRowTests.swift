@@ -44,29 +44,28 @@ struct FailedRowTests {
     }
 
     @Test(
-        "What is not checked beforehand fails in a copy by SQL and by Swift, with any chunk size",
-        arguments: ["set", "row"], ["5", "50"])
-    func copied(executor: String, rows: String) throws {
+        "What is not checked beforehand fails in a copy, with any chunk size", arguments: ["5", "50"])
+    func copied(rows: String) throws {
         // Only the first of several equal objects must have values that fit.
         try app.execute("UPDATE ZBOOK SET ZTAGS = Z_PK")
         try mapping(#", "unique": ["tags"]"#)
         let text = try failure(
-            "--mappings", "map.json", "FERRY_EXECUTOR=\(executor)", "--chunk-size", rows, exitCode: 1)
+            "--mappings", "map.json", "FERRY_EXECUTOR=set", "--chunk-size", rows, exitCode: 1)
         #expect(text.contains("Book with key 23, value of pages: "), "\(text)")
     }
 
-    @Test("With a filter, objects that it excludes do not fail", arguments: ["set", "row"])
-    func filtered(executor: String) throws {
+    @Test("With a filter, objects that it excludes do not fail")
+    func filtered() throws {
         try mapping(#", "where": "pages < 10""#)
-        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=\(executor)")
+        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=set")
         #expect(
             text.contains("Book.copies of version App 2 cannot take the values of 2 objects of Book (keys 25, 30)"),
             "\(text)")
         #expect(!text.contains("Book.pages"))
     }
 
-    @Test("If the elements of an object cannot be read, no attribute is named", arguments: ["set", "row"])
-    func elements(executor: String) throws {
+    @Test("If the elements of an object cannot be read, no attribute is named")
+    func elements() throws {
         try app.execute(
             """
             UPDATE ZBOOK SET ZPAGES = 1, ZCOPIES = 1, ZTAGS = '{ "a": [ { "name": "one" } ] }';
@@ -74,7 +73,7 @@ struct FailedRowTests {
             """)
         try mapping(
             #", "forEach": { "tag": "JSON($source.tags, 'a')" }, "attributes": { "tags": "$tag.name" }"#)
-        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=\(executor)")
+        let text = try failure("--mappings", "map.json", "FERRY_EXECUTOR=set")
         #expect(text.contains("Book with key 7: "), "\(text)")
     }
 }

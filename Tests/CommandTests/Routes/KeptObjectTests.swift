@@ -4,7 +4,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `keep`: which of the objects that become one stays, in both executors.
+/// `keep`: which of the objects that become one stays.
 @Suite("The kept object of several equal ones")
 struct KeptObjectTests {
     private let app: RouteFolder
@@ -101,32 +101,32 @@ struct KeptObjectTests {
     }
 
     @Test(
-        "is the first, the last or the one with the greatest value, by SQL and by Swift", arguments: Rule.allCases,
+        "is the first, the last or the one with the greatest value, with any chunk size", arguments: Rule.allCases,
         ["", ", \"nilIsEqual\": true", ", \"where\": \"rank != 1\""])
     func keeps(_ rule: Rule, _ more: String) throws {
         try write(", \"keep\": \"\(rule.rawValue)\"\(more)")
         let (users, notes) = try expected(
             nilIsEqual: more.contains("nilIsEqual"), passes: { more.contains("where") ? $0.rank != 1 : true },
             isBetter: rule.isBetter)
-        for executor in ["set", "row"] {
-            let output = "\(executor).sqlite"
+        for rows in ["auto", "7"] {
+            let output = "\(rows).sqlite"
             let done = try app.run(
                 "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json", "--accept-loss",
                 "--output",
-                output, "FERRY_EXECUTOR=\(executor)", "--chunk-size", executor == "row" ? "7" : "auto")
-            #expect(done.exitCode == 0, "\(executor): \(done)")
+                output, "FERRY_EXECUTOR=set", "--chunk-size", rows)
+            #expect(done.exitCode == 0, "\(rows): \(done)")
             let connection = try Connection(path: app.folder.file(output), mode: .readOnly)
             #expect(
-                Set(try connection.rows("SELECT ZNAME FROM ZUSER").compactMap { $0[0].text }) == users, "\(executor)")
+                Set(try connection.rows("SELECT ZNAME FROM ZUSER").compactMap { $0[0].text }) == users, "\(rows)")
             #expect(try connection.integer("SELECT count(*) FROM ZUSER") == Int64(users.count))
             for row in try connection.rows(
                 "SELECT n.Z_PK, u.ZNAME FROM ZNOTE AS n LEFT JOIN ZUSER AS u ON u.Z_PK = n.ZUSER")
             {
-                #expect(row[1].text ?? "-" == notes[row[0].integer ?? 0], "\(executor), note \(row[0])")
+                #expect(row[1].text ?? "-" == notes[row[0].integer ?? 0], "\(rows), note \(row[0])")
             }
             let verified = try app.run(
                 "verify", output, "--models", "App.xcdatamodeld", "--mappings", "m.json", "--source", "App.sqlite")
-            #expect(verified.exitCode == 0, "\(executor): \(verified)")
+            #expect(verified.exitCode == 0, "\(rows): \(verified)")
             // A value of another object is found.
             try app.execute("UPDATE ZUSER SET ZNAME = 'n0' WHERE Z_PK = 2", on: output)
             #expect(

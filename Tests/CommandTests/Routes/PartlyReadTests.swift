@@ -148,13 +148,10 @@ struct PartlyReadTests {
         #expect(told == ["Book.owner 2 App 2 fills it from its inverse User.books where Clubs relates the object"])
         let refused = try app.run(["migrate"] + words)
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Book.owner"), "\(refused)")
-        for executor in ["row", "set"] {
-            let output = "\(executor).sqlite"
-            let done = try app.run(
-                ["migrate"] + words + ["--accept-loss", "FERRY_EXECUTOR=\(executor)", "--output", output])
-            #expect(done.exitCode == 0, "\(done)")
-            #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZOWNER = Z_PK", in: output) == 2)
-        }
+        let done = try app.run(
+            ["migrate"] + words + ["--accept-loss", "FERRY_EXECUTOR=set", "--output", "set.sqlite"])
+        #expect(done.exitCode == 0, "\(done)")
+        #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZOWNER = Z_PK", in: "set.sqlite") == 2)
     }
 
     @Test("A narrower type changes the values of carried objects only, with and without a substitute for nil")

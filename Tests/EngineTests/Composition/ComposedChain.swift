@@ -20,8 +20,6 @@ struct ComposedChain {
 
     enum Way: String, Sendable, CaseIterable {
         case inPlace, copy
-        /// A copy by the row executor, in Swift.
-        case rows
     }
 
     init(
@@ -53,9 +51,9 @@ struct ComposedChain {
         }
     }
 
-    func plan(composes: Bool = true, executor: ExecutorChoice = .automatic) throws -> MigrationPlan {
+    func plan(composes: Bool = true) throws -> MigrationPlan {
         var planner = Planner(
-            catalog: ModelCatalog(versions: versions), mappingModels: mappingModels, executor: executor,
+            catalog: ModelCatalog(versions: versions), mappingModels: mappingModels,
             composes: composes)
         // The route passes every version, because the planner composes neighbouring steps.
         planner.route = ChainRoute(choice: .list(versions.map(\.name), origin: "the test"))
@@ -68,7 +66,7 @@ struct ComposedChain {
 
     /// Migrates a copy of the store along the chain.
     func run(_ way: Way, composes: Bool = true, trace: TraceHook? = nil) throws -> Connection {
-        let steps = try plan(composes: composes, executor: way == .rows ? .row : .automatic).steps
+        let steps = try plan(composes: composes).steps
         return try way == .inPlace ? inPlace(steps, trace) : copied(steps)
     }
 
@@ -116,8 +114,7 @@ struct ComposedChain {
         var result: Connection?
         for way in ways where way != .inPlace || plan.isInPlace {
             let composed = try run(way)
-            // One pass in Swift must give the result of SQL step by step.
-            let stepwise = try run(way == .rows ? .copy : way, composes: false)
+            let stepwise = try run(way, composes: false)
             #expect(try Self.dump(composed) == Self.dump(stepwise), "\(way)")
             #expect(try composed.value("PRAGMA integrity_check") == .text("ok"))
             result = result ?? composed

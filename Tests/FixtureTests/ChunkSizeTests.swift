@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Real chains of mapping models by both executors: one destination.
-@Suite("Both executors on real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
-struct ExecutorTests {
+/// Real chains of mapping models with several chunk sizes: one destination.
+@Suite("Chunk sizes on real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct ChunkSizeTests {
     struct Chain: Sendable, CustomTestStringConvertible {
         var family: String
         var store: String
@@ -40,25 +40,22 @@ struct ExecutorTests {
             chunkSizes: [.rows(1000), .automatic]),
     ]
 
-    @Test("A real chain gives one store, with any executor and chunk size", arguments: chains)
+    @Test("A real chain gives one store, with any chunk size", arguments: chains)
     func agree(_ chain: Chain) throws {
         var digests: Set<String> = []
-        for executor in [ExecutorChoice.set, .row] {
-            for chunkSize in chain.chunkSizes {
-                let family = try Family(chain.family)
-                let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)
-                let report = try migrator.migrate(
-                    Configuration.allowingLosses {
-                        $0.target = chain.target
-                        $0.chunks.size = chunkSize
-                        $0.executor = executor
-                        $0.verification = .quick
-                        $0.snapshots.form = .none
-                        $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
-                    })
-                #expect(Set(report.entityMappings.map(\.executor.rawValue)) == [executor.rawValue])
-                digests.insert(try DatabaseDump.digest(family.folder.file(chain.store)))
-            }
+        for chunkSize in chain.chunkSizes {
+            let family = try Family(chain.family)
+            let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)
+            _ = try migrator.migrate(
+                Configuration.allowingLosses {
+                    $0.target = chain.target
+                    $0.chunks.size = chunkSize
+                    $0.executor = .set
+                    $0.verification = .quick
+                    $0.snapshots.form = .none
+                    $0.now = { Date(timeIntervalSinceReferenceDate: 700_000_000) }
+                })
+            digests.insert(try DatabaseDump.digest(family.folder.file(chain.store)))
         }
         #expect(digests.count == 1)
     }
