@@ -17,15 +17,12 @@ let roomsOfEntities: Set<String> = ["FerryModel", "FerryPlan"]
 
 func optimization(of room: String) -> [SwiftSetting] {
     let handlesRows = !roomsOfOnce.contains(room) && !roomsOfEntities.contains(room)
-    // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
-    let sharing = ["-Xllvm", "-sil-disable-pass=generic-specializer"]
     switch build {
-    case "program" where roomsOfOnce.contains(room): return [.unsafeFlags(["-Osize"] + sharing)]
+    // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
+    case "program" where roomsOfOnce.contains(room):
+        return [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
     case "demo": return [.unsafeFlags(["-Onone"])]
-    // In a debug build, which keeps all assertions. The tests read a thousand models, which takes longer than compiling,
-    // but few rows.
-    case "tests" where ["FerryExpression", "FerryEngine", "FerryVerify"].contains(room):
-        return [.unsafeFlags(["-O"] + sharing)]
+    // In a debug build, which keeps all assertions. The tests read a thousand models, which takes longer than compiling.
     case "tests" where handlesRows || room == "FerryModel": return [.unsafeFlags(["-O"])]
     default: return []
     }
