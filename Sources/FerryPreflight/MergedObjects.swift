@@ -30,7 +30,7 @@ extension LossCounter {
                 let number = count.integer ?? 0
                 if number == 0 || (objects.isOrderKnown && !losses[place.loss].isBound) {
                     found[place.loss] = .exactly(number)
-                } else if objects.isOrderKnown {
+                } else if objects.isOrderKnown, !losses[place.loss].isOpen {
                     found[place.loss] = .atMost(number)
                 }
             }

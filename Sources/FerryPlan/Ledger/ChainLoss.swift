@@ -79,6 +79,8 @@ package struct ChainLoss: Sendable {
     package var objects = Objects()
     /// Whether some of those that the rows show may live on.
     package var isBound = false
+    /// Whether more than those that the rows show may be lost, because objects at the other ends of links merge, too.
+    package var isOpen = false
 
     package init(
         entity: String, property: String?, entities: [String], version: String, step: Int, cause: Cause,

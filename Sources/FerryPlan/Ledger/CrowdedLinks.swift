@@ -177,8 +177,9 @@ struct CrowdedLinks {
                 else { continue }
                 var loss = loss(arrival.side, arrival.entity, cause)
                 let ends = arrival.rule.rule.mappings.compactMap(step.entityMapping) + [arrival.rule.mapping]
-                loss.isBound =
-                    kept.some || arrival.isCrowdedTwice || ends.contains { !$0.unique.isEmpty || $0.policy != nil }
+                let merging = ends.filter { !$0.unique.isEmpty || $0.policy != nil }
+                loss.isBound = kept.some || arrival.isCrowdedTwice || !merging.isEmpty
+                loss.isOpen = arrival.isCrowdedTwice || merging.contains { $0.name != arrival.mapping.name }
                 if case .contested(_, let winners) = cause {
                     loss.isBound = true
                     loss.objects.of = readings(of: arrivals.filter { winners.contains($0.rule.mapping.name) }, arrival)
@@ -193,6 +194,7 @@ struct CrowdedLinks {
                     continue
                 }
                 losses[known].isBound = losses[known].isBound || loss.isBound
+                losses[known].isOpen = losses[known].isOpen || loss.isOpen
                 losses[known].entities = (losses[known].entities + loss.entities).distinct
                 if losses[known].objects != loss.objects { losses[known].objects = .init() }
             }

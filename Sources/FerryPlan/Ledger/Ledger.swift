@@ -319,6 +319,7 @@ extension [ChainLoss] {
             self[index].objects = counted.objects
             self[index].pass = counted.pass
             self[index].isBound = counted.isBound
+            self[index].isOpen = counted.isOpen
         }
     }
 }

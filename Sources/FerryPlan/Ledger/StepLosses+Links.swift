@@ -10,8 +10,11 @@ extension StepLosses {
     func links(isInferred: Bool) -> [ChainLoss] {
         let crowded = CrowdedLinks(carriers)
         let replaced = overruled(crowded)
-        let meeting = crowded.losses { side, entity, cause in loss(side.entity, side.property, of: entity, cause) }
-            .filter { loss in !replaced.contains { $0.name == loss.name } }
+        let meeting = crowded.losses { side, entity, cause in
+            // Of the entities that have the relationship, one may merge its objects.
+            if case .merged = cause { return loss(entity, side.property, of: entity, cause) }
+            return loss(side.entity, side.property, of: entity, cause)
+        }.filter { loss in !replaced.contains { $0.name == loss.name } }
         return replaced + meeting + (isInferred ? [] : carriedInPart(crowded))
     }
 
