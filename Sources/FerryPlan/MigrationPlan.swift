@@ -125,11 +125,14 @@ package struct EntityMappingPlan: Sendable {
     /// Whether `rows` has a meaning: after a filter, a policy or an unplanned step it has none.
     package var isKnown = true
 
-    package var executor: RowExecutor { mapping.policy == nil ? .set : .row }
     /// The reason for the executor.
     package var reason: String {
         mapping.policy.map { "the migration policy \($0) is code" } ?? "SQL computes every value"
     }
+}
+
+extension ResolvedEntityMapping {
+    package var executor: RowExecutor { policy == nil ? .set : .row }
 }
 
 extension StepPlan {

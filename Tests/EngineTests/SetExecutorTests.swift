@@ -19,7 +19,8 @@ struct SetExecutorTests {
                     from: catalog.versions[0], to: catalog.versions[1], rows: [:], areRowsEstimated: true)
                 #expect(!plan.refusals.contains { $0.message.contains("which SQL cannot run") }, "\(family)")
                 let planned = plan.steps.flatMap(\.partitions).flatMap(\.entityMappings)
-                #expect(planned.allSatisfy { $0.executor == .set && !$0.reason.isEmpty }, "\(family): \(old.name)")
+                #expect(
+                    planned.allSatisfy { $0.mapping.executor == .set && !$0.reason.isEmpty }, "\(family): \(old.name)")
                 mappings += planned.count
             }
         }

@@ -137,7 +137,7 @@ private struct StepWork {
     private func rows(of positions: [Int]) -> WorkItem? {
         let plans = step.partitions.flatMap(\.entityMappings).filter { positions.contains($0.mapping.position) }
         guard let first = plans.first else { return nil }
-        let kind = plans.contains { $0.executor == .row } ? WorkKind.rowsInSwift : .statement
+        let kind = plans.contains { $0.mapping.executor == .row } ? WorkKind.rowsInSwift : .statement
         var sum = item(.rows, first.mapping.name, kind, 0)
         for mapping in plans.map(\.mapping) {
             let (read, made) = (before.rows(of: mapping.source), before.objects(madeBy: mapping))

@@ -208,7 +208,7 @@ extension PlanReport {
     private static func reported(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
         EntityMappingPlan(
             name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
-            executor: plan.executor, reason: plan.reason,
+            executor: plan.mapping.executor, reason: plan.reason,
             rows: plan.isKnown ? plan.rows : nil,
             isEstimated: plan.isEstimated)
     }

@@ -192,7 +192,7 @@ extension RunRecord.Migration {
         let mappings = report.counts.map { counts in
             MigrationReport.EntityMappingReport(
                 step: number, name: counts.name, source: counts.source, destination: counts.destination,
-                executor: step.resolved.entityMapping(named: counts.name)?.policy == nil ? .set : .row,
+                executor: step.resolved.entityMapping(named: counts.name)?.executor ?? .set,
                 read: counts.read, created: counts.created, written: counts.written, dropped: counts.dropped,
                 merged: counts.merged, isEstimated: counts.isEstimated)
         }

@@ -15,7 +15,7 @@ struct LargeRows {
     /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let association: Statement?
-    private let unique: UniqueObjects?
+    private let unique: LargeRowSearch?
     private let uniquePlaces: Range<Int>
 
     private static let keyPlace = 0
@@ -41,7 +41,7 @@ struct LargeRows {
         association =
             context.isAssociated(mapping)
             ? try context.connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(mapping, in: context)
+        unique = mapping.unique.isEmpty ? nil : try LargeRowSearch(mapping, in: context)
     }
 
     /// The cells that the mapping sets, in the order of the table's columns.

@@ -243,9 +243,6 @@ struct Ledger {
         }
     }
 
-    /// All lines but those of orders, without counts.
-    func uncounted() -> [ChainLoss] { losses(of: [:], areEstimated: true).filter { !$0.isOfOrder } }
-
     /// The losses of one pass by itself, under the names of its own source version, each with the properties of the store
     /// that have become what it loses; uncounted.
     func losses(ofPass number: Int) -> [(loss: ChainLoss, properties: Set<StoredProperty>)] {
@@ -271,6 +268,9 @@ struct Ledger {
             return now.allSatisfy(step.keepsNumber)
         }
     }
+
+    /// All lines but those of orders, without counts.
+    func uncounted() -> [ChainLoss] { losses(of: [:], areEstimated: true).filter { !$0.isOfOrder } }
 
     /// What a line of the first step loses, with the inverses of relationships.
     func names(of loss: ChainLoss) -> Set<StoredProperty> {

@@ -23,11 +23,6 @@ struct ExchangedInversesTests {
         try app.generate("App", "App 1", rows: 20)
     }
 
-    private struct Plan: Decodable {
-        struct Loss: Decodable { var entity, property, because: String; var rows: Int64? }
-        var losses: [Loss]
-    }
-
     @Test(
         "Whichever side Ferry fills, the links of the other side are lost, and reported by name",
         arguments: [(true, false), (false, true), (true, true), (false, false)], [[], ["--output", "New.sqlite"]])
@@ -35,16 +30,16 @@ struct ExchangedInversesTests {
         try versions(albums: many.albums, bands: many.bands)
         let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
         let plan = try app.run(["plan"] + words + ["--json"])
-        let losses = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses
+        let losses = try PlannedLoss.all(in: plan.output)
         let links =
             many.albums && many.bands
             ? ["x": "SELECT count(*) FROM Z_1X", "y": "SELECT count(*) FROM Z_1Y"]
             : many.albums
                 ? ["x": "SELECT count(ZP) FROM ZBAND", "y": "SELECT count(ZQ) FROM ZBAND"]
                 : ["x": "SELECT count(ZX) FROM ZALBUM", "y": "SELECT count(ZY) FROM ZALBUM"]
-        #expect(losses.map { "\($0.entity).\($0.property)" } == ["Album.x", "Album.y"])
+        #expect(losses.map(\.name) == ["Album.x", "Album.y"])
         for loss in losses {
-            #expect(try loss.rows == app.count(links[loss.property] ?? ""))
+            #expect(try loss.rows == app.count(links[loss.property ?? ""] ?? ""))
             #expect(
                 loss.because == "App 2 fills it from its inverse Band.\(loss.property == "x" ? "q" : "p"), "
                     + "which had other objects")

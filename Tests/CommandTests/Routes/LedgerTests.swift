@@ -44,23 +44,16 @@ struct LedgerTests {
                 policies: policies)
             return (done.exitCode.rawValue, done.output, done.diagnostics)
         }
-        struct Plan: Decodable {
-            struct Loss: Decodable {
-                var entity: String
-                var property: String?
-                var rows: Int64
-                var atMost: Bool?
-            }
-            var losses: [Loss]
-        }
         let plan = try run(["plan"] + words + ["--check", "--json"])
-        let losses = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses
+        let losses = try PlannedLoss.all(in: plan.output)
         #expect(plan.exitCode == (losses.isEmpty ? 0 : 2), "\(plan)")
-        let names = losses.map { $0.entity + ($0.property.map { "." + $0 } ?? "") }
+        let names = losses.map(\.name)
         if !losses.isEmpty { #expect(try run(["migrate"] + words).exitCode == 2) }
         let done = try run(["migrate"] + words + names.flatMap { ["--lose", $0] })
         #expect(done.exitCode == 0, "\(done)")
-        return zip(names, losses).map { name, loss in "\(name) \(loss.atMost == true ? "<" : "")\(loss.rows)" }
+        return losses.map { loss in
+            "\(loss.name) \(loss.atMost == true ? "<" : "")\(loss.rows.map(String.init) ?? "?")"
+        }
     }
 
     // MARK: Attributes

@@ -9,13 +9,6 @@ struct LostOrdersTests {
 
     init() throws { app = try RouteFolder() }
 
-    private struct Plan: Decodable {
-        struct Loss: Decodable {
-            var entity, version, because: String; var property: String?; var values, rows: Int64?
-        }
-        var losses: [Loss]
-    }
-
     /// One side of a relationship, by default to-many.
     private struct Side {
         var name: String
@@ -55,9 +48,9 @@ struct LostOrdersTests {
 
     private func losses(_ more: [String]) throws -> [String] {
         let outcome = try app.run(Self.words("plan", more + ["--json"]))
-        return try JSONDecoder().decode(Plan.self, from: Data(outcome.output.utf8)).losses.map {
+        return try PlannedLoss.all(in: outcome.output).map {
             #expect($0.values == nil)
-            return "\($0.entity).\($0.property ?? "") \($0.rows.map(String.init) ?? "?"): \($0.because)"
+            return "\($0.name) \($0.rows.map(String.init) ?? "?"): \($0.because)"
         }
     }
 

@@ -127,21 +127,10 @@ struct MergedValuesTests {
     }
 
     private func told(_ name: String, in words: [String]) throws -> Int {
-        struct Plan: Decodable {
-            struct Loss: Decodable {
-                var entity: String
-                var property: String?
-                var rows: Int
-                var atMost: Bool?
-            }
-            var losses: [Loss]
-        }
         let plan = try app.run(["plan"] + words + ["--check", "--json"])
-        let losses = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses.filter {
-            "\($0.entity).\($0.property ?? "")" == name
-        }
+        let losses = try PlannedLoss.all(in: plan.output).filter { $0.name == name }
         #expect(losses.allSatisfy { $0.atMost == true } && losses.count < 2, "\(plan)")
-        return losses.first?.rows ?? 0
+        return Int(losses.first?.rows ?? 0)
     }
 
     @Test("are of unknown number where only the run knows what merges, and no loss if it merged nothing")

@@ -9,13 +9,6 @@ struct NarrowedLinksTests {
 
     init() throws { app = try RouteFolder() }
 
-    private struct Plan: Decodable {
-        struct Loss: Decodable {
-            var entity: String; var property: String?; var values, rows: Int64?; var because: String
-        }
-        var losses: [Loss]
-    }
-
     /// Writes books and authors: true for a to-many side, false for to-one, nil for no relationship.
     private func version(_ number: Int, books: Bool?, authors: Bool?, more: String = "") throws {
         let book = authors.map { RouteFolder.link("authors", "Author", books == nil ? nil : "books", toMany: $0) } ?? ""
@@ -48,8 +41,8 @@ struct NarrowedLinksTests {
     private func losses() throws -> [String] {
         let outcome = try app.run(
             "plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "map.json", "--json")
-        return try JSONDecoder().decode(Plan.self, from: Data(outcome.output.utf8)).losses.map {
-            "\($0.entity).\($0.property ?? "") \($0.rows.map(String.init) ?? "?")"
+        return try PlannedLoss.all(in: outcome.output).map {
+            "\($0.name) \($0.rows.map(String.init) ?? "?")"
         }
     }
 

@@ -22,17 +22,9 @@ struct PartlyReadTests {
 
     /// The losses of the plan: `Book.title 3 because`.
     private func losses() throws -> [String] {
-        struct Plan: Decodable {
-            struct Loss: Decodable {
-                var entity, because: String
-                var property: String?
-                var rows: Int64?
-            }
-            var losses: [Loss]
-        }
         let plan = try app.run(["plan"] + words + ["--json"])
-        return try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses.map { loss in
-            "\(loss.entity)\(loss.property.map { "." + $0 } ?? "") \(loss.rows.map(String.init) ?? "?") \(loss.because)"
+        return try PlannedLoss.all(in: plan.output).map { loss in
+            "\(loss.name) \(loss.rows.map(String.init) ?? "?") \(loss.because)"
         }
     }
 

@@ -18,12 +18,9 @@ struct RouteTests {
     }
 
     private struct Plan: Decodable {
-        struct Loss: Decodable {
-            var entity: String; var property: String?; var values, rows: Int64?; var because: String
-        }
         struct Refusal: Decodable { var code, message: String }
         var chain: [String]
-        var losses: [Loss]
+        var losses: [PlannedLoss]
         var refusals: [Refusal]
         var notes: [String]
     }
@@ -119,7 +116,7 @@ struct RouteTests {
         try app.generate("App", "App 1")
         let plan = try plan()
         #expect(plan.chain == ["App 1", "App 2", "App 3"])
-        #expect(plan.losses.map { "\($0.entity).\($0.property ?? "")" } == ["Book.year"])
+        #expect(plan.losses.map(\.name) == ["Book.year"])
         #expect(plan.notes.contains { $0.contains("App 1 → App 3 cannot be inferred") })
     }
 
@@ -159,7 +156,7 @@ struct RouteTests {
         let done = try app.done(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--lose", "Book.writer", "--lose",
             "Note", "--json")
-        struct Report: Decodable { var losses: [Plan.Loss] }
+        struct Report: Decodable { var losses: [PlannedLoss] }
         let report = try JSONDecoder().decode(Report.self, from: Data(done.output.utf8))
         #expect(report.losses.map(\.rows) == [3, 4])
     }

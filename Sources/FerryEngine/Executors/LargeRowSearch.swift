@@ -2,8 +2,8 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 
-/// Finds objects by the values of `unique`, one large row at a time.
-final class UniqueObjects {
+/// Finds the objects of rows with values that are too large for their chunk by the values of `unique`.
+final class LargeRowSearch {
     let lookup: ObjectLookup
     private let search: Statement
 
