@@ -10,20 +10,19 @@ let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "Memb
 let build = Context.environment["FERRY_BUILD"]
 precondition([nil, "program", "demo", "tests"].contains(build), "FERRY_BUILD is program, demo or tests.")
 
-/// The rooms whose code runs once in a migration, and those whose code runs once for each entity; that of the others runs
-/// for each row.
+/// The rooms whose code runs once in a migration; that of the others runs once for each entity, or for each row.
 let roomsOfOnce: Set<String> = ["FerryMapping", "FerryPreflight", "Ferry", "FerryCommand"]
-let roomsOfEntities: Set<String> = ["FerryModel", "FerryPlan"]
+
+/// Generic code is shared by all types instead of compiled for each: half of the compiler's time.
+let sharing: [SwiftSetting] = [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
 
 func optimization(of room: String) -> [SwiftSetting] {
-    let handlesRows = !roomsOfOnce.contains(room) && !roomsOfEntities.contains(room)
     switch build {
-    // Generic code is shared by all types instead of compiled for each: half of the compiler's time.
-    case "program" where roomsOfOnce.contains(room):
-        return [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
+    case "program" where roomsOfOnce.contains(room): return sharing
     case "demo": return [.unsafeFlags(["-Onone"])]
-    // In a debug build, which keeps all assertions. The tests read a thousand models, which takes longer than compiling.
-    case "tests" where handlesRows || room == "FerryModel": return [.unsafeFlags(["-O"])]
+    // In a debug build, which keeps all assertions. The tests make thousands of plans, and read as many models.
+    case "tests" where ["FerryMapping", "FerryPlan"].contains(room): return sharing
+    case "tests" where !roomsOfOnce.contains(room): return [.unsafeFlags(["-O"])]
     default: return []
     }
 }
