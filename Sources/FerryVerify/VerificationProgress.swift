@@ -42,23 +42,16 @@ final class VerificationProgress {
         var hashKey: [UInt64]?
         /// The sums of a relationship's pairs so far, by the side of their rules.
         var pairs: [String: [EntrySum]] = [:]
-        /// The results before the current unit, which may have to be repeated by another method.
-        var before: Found?
-        /// The root tables in which the destination's claims by `unique` were wrong.
-        var wrongClaims: Set<String> = []
-
-        struct Found: Codable {
-            var report: VerificationSummary
-            var counts: [EntityMappingCounts]?
-        }
+        /// The tables of objects by `unique` of which several have equal values.
+        var repeated: Set<String> = []
 
         /// Whether a verification can have written this state: its numbers are far from an overflow.
         var isPlausible: Bool {
-            let counts = ((counts ?? []) + (before?.counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
+            let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
             let parts = outcomes.values.flatMap(\.numbers)
             let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + pairs.values.joined().map(\.count) + counts + parts
-            let reports = [report] + (before.map { [$0.report] } ?? []) + outcomes.values.map(\.report)
+            let reports = [report] + outcomes.values.map(\.report)
             let found = reports.flatMap { [$0.checked, $0.notRecomputed] + $0.differences.map(\.count) }
             // The number of parts is limited, so that their sum cannot overflow.
             return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
@@ -139,20 +132,9 @@ final class VerificationProgress {
         try stop.check()
     }
 
-    /// Saves the results so far, so that ``returnToFound(_:)`` can discard those of the next unit.
-    func keepFound(_ context: VerificationContext) {
-        state.before = State.Found(report: context.report, counts: state.counts)
-    }
-
-    /// Discards all results since ``keepFound(_:)``.
-    func returnToFound(_ context: VerificationContext) {
-        guard let before = state.before else { preconditionFailure("nothing was kept to return to") }
-        (context.report, state.counts) = (before.report, before.counts)
-    }
-
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
-        try context.claims?.flush()
+        try context.uniqueObjects?.flush()
         for pairs in context.pairs { try pairs.flush() }
         state.report = context.report
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])

@@ -100,7 +100,7 @@ struct RowsCheck: Check {
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
         let progress = context.progress
         var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-        func walk(_ root: String, _ part: RowWalk.Part, _ lookups: (any UniqueObjects)?) throws {
+        func walk(_ root: String, _ part: RowWalk.Part, _ lookups: UniqueObjects?) throws {
             let walk = try RowWalk(part, of: root, finding: lookups, from: progress.state.rows, in: context)
             try walk.run(&counts)
             progress.state.counts = counts.byMapping
@@ -113,26 +113,10 @@ struct RowsCheck: Check {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
-            let associated = try context.relationForms.get().associated
-            let claims = try UniqueClaims(newKeyMappings, associated: associated, number: number, in: context)
-            context.claims = claims
-            try context.pausing("rows:\(root)") {
-                if progress.state.rows == nil { progress.keepFound(context) }
-                try walk(root, part, claims)
-            }
-            try progress.once("claims:\(root)", in: context) {
-                try context.announce(try context.destinationTable(of: root).name)
-                if try claims.areRight() { return }
-                progress.returnToFound(context)
-                for mapping in newKeyMappings where associated.contains(mapping.position) {
-                    try context.associations.table(of: mapping.position).removeAll()
-                }
-                progress.state.wrongClaims.insert(root)
-            }
-            guard progress.state.wrongClaims.contains(root) else { continue }
-            counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-            let lookups = try UniqueLookups(newKeyMappings, number: number, in: context)
-            try context.pausing("found rows:\(root)") { try walk(root, part, lookups) }
+            let objects = UniqueObjects(newKeyMappings, of: root, number: number, in: context)
+            context.uniqueObjects = objects
+            try objects.fill()
+            try context.pausing("rows:\(root)") { try walk(root, part, objects) }
         }
     }
 

@@ -19,6 +19,9 @@ extension RowWalk {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
                 keys.compareAdditionalRow(actualKey, actual)
+                if let entity {
+                    try lookups?.settle(entity: entity, key: actualKey, expected: nil, stored: stored(as: entity))
+                }
             }
             done += 1
             checked += 1
@@ -144,7 +147,6 @@ extension RowWalk {
     ) throws {
         try reportAdditionalRows(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
-        try addToLookups()
         try compare(expected, key: object.key, scope, row, version: MappedSourceRows.versionColumn)
     }
 
@@ -153,25 +155,32 @@ extension RowWalk {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let places = table.columns.indices.map { $0 + ExpectedRow.firstColumn }
             context.report.notRecomputed += Int64(places.filter { !actual.isNull($0) }.count)
-            try addToLookups()
             done += 1
             try advance()
             try context.advance(table.name, done: done, total: total)
         }
     }
 
-    func addToLookups() throws {
-        guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
-            lookups.isNeeded(for: entity)
-        else { return }
-        try lookups.add(entity: entity, key: key, by: nil) { attribute in
-            try place(of: attribute, in: entity).map { try actual.raw($0) } ?? .null
-        }
+    // MARK: Objects that `unique` finds
+
+    /// Compares what the look-ups have of an object with its expected values.
+    func settle(
+        _ expected: ExpectedRow, key: Int64, by maker: UniqueSearch? = nil,
+        value: @escaping (String) throws -> PlainValue
+    ) throws {
+        try reportAdditionalRows(before: key)
+        let isThere = actualKey == key && actual.integer(1) == expected.entityNumber
+        let entity = expected.mapping.destination
+        try lookups?.settle(
+            entity: entity, key: key, by: maker, expected: value, stored: isThere ? stored(as: entity) : nil)
     }
 
-    private func place(of attribute: String, in entity: String) -> Int? {
-        context.destination.column(of: attribute, in: entity).flatMap { column in
-            table.columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
+    /// The stored values of the current row, an object of the entity.
+    private func stored(as entity: String) -> (String) throws -> PlainValue {
+        { [context, table, actual] attribute in
+            let column = context.destination.column(of: attribute, in: entity)
+            let place = column.flatMap { column in table.columns.firstIndex { $0.name == column.name } }
+            return try place.map { try actual.raw($0 + ExpectedRow.firstColumn) } ?? .null
         }
     }
 
@@ -226,25 +235,17 @@ extension RowWalk {
             try expected.value(of: attribute, in: scope, row)
         }
         var key = next
-        var found = FoundObject.none
-        if expected.search != nil, let lookups {
-            found = try lookups.find(
-                expected, expected.uniqueValues(in: scope, row), source: scope.source.key, element: element
-            ) { try uniqueValues(at: key, expected) }
-        }
-        switch found {
-        case .key(let known):
-            key = known
+        if expected.search != nil, let lookups,
+            let found = try lookups.find(
+                expected, expected.uniqueValues(in: scope, row), before: key,
+                stored: { try uniqueValues(at: next, expected) })
+        {
+            key = found
             counts.byMapping[expected.position].merged += 1
-        case .earlier:
-            return counts.byMapping[expected.position].merged += 1
-        case .none:
+        } else {
             next = try self.key(1, after: next)
             counts.byMapping[expected.position].written += 1
-            if expected.isLookedUp {
-                try lookups?.add(
-                    entity: expected.mapping.destination, key: key, by: expected.search, value: value)
-            }
+            if expected.isLookedUp { try settle(expected, key: key, by: expected.search, value: value) }
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }

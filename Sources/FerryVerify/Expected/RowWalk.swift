@@ -31,7 +31,7 @@ final class RowWalk {
     private let keepingMappings: [ResolvedEntityMapping]
     let newKeyMappings: [ResolvedEntityMapping]
     /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
-    let lookups: (any UniqueObjects)?
+    let lookups: UniqueObjects?
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
@@ -60,7 +60,7 @@ final class RowWalk {
     }
 
     init(
-        _ part: Part, of root: String, finding lookups: (any UniqueObjects)? = nil,
+        _ part: Part, of root: String, finding lookups: UniqueObjects? = nil,
         from position: VerificationProgress.RowPosition? = nil,
         in context: VerificationContext
     ) throws {
@@ -258,9 +258,7 @@ final class RowWalk {
             }
             counts.byMapping[expected.position].written += 1
             if expected.isLookedUp {
-                try lookups?.add(entity: expected.mapping.destination, key: object.key, by: nil) { attribute in
-                    try expected.value(of: attribute, in: scope, rows.row)
-                }
+                try settle(expected, key: object.key) { try expected.value(of: $0, in: scope, rows.row) }
             }
             try compare(expected, key: object.key, scope, rows.row, version: MappedSourceRows.versionColumn)
         }

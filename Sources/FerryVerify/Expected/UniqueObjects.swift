@@ -1,0 +1,275 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// How mappings of one destination entity find objects: searches that are equal find the same ones.
+struct UniqueSearch: Equatable {
+    let attributes: [String]
+    let nilIsEqual: Bool
+
+    init(_ mapping: ResolvedEntityMapping) { (attributes, nilIsEqual) = (mapping.unique, mapping.nilIsEqual) }
+
+    /// A keyed hash of 128 bits over the values of `unique`: equal exactly if SQLite's `IS` finds the values equal.
+    ///
+    /// Values with nil have no hash where nil equals nothing.
+    func hash(of values: [PlainValue], _ key: KeyedHash.Key) -> UniqueHash? {
+        if !nilIsEqual, values.contains(where: \.isNull) { return nil }
+        var hash = KeyedHash(key)
+        func add(_ tag: UInt64, _ word: UInt64) {
+            hash.add(tag)
+            hash.add(word)
+        }
+        for value in values {
+            switch value {
+            case .integer(let integer): add(1, UInt64(bitPattern: integer))
+            case .real(let real):
+                // Equal numbers need equal hashes: a whole real counts as an integer, and -0 as 0.
+                if let integer = Int64(exactly: real) {
+                    add(1, UInt64(bitPattern: integer))
+                } else {
+                    add(2, real.bitPattern)
+                }
+            case .text(let bytes):
+                add(3, UInt64(bytes.count))
+                bytes.withUnsafeBytes { hash.add($0) }
+            case .blob(let bytes):
+                add(4, UInt64(bytes.count))
+                bytes.withUnsafeBytes { hash.add($0) }
+            default: hash.add(0)
+            }
+        }
+        let (low, high) = hash.finish()
+        return UniqueHash(low: Int64(bitPattern: low), high: Int64(bitPattern: high))
+    }
+}
+
+struct UniqueHash: Equatable {
+    var low: Int64
+    var high: Int64
+}
+
+/// The objects of a root table that mappings find by `unique`.
+///
+/// A table for each search has the first key of each hash. It is filled from the destination's rows, and sorted, before
+/// the walk, which corrects it where a row has other values than expected: so every key before the walk's next one is that
+/// of the first expected object, and most objects need no insertion.
+final class UniqueObjects {
+    private final class Lookup {
+        let search: UniqueSearch
+        let entity: String
+        /// The table in the lookup file, and that of unsorted rows.
+        let table: String
+        var rows: String { "\(table)_rows" }
+        /// Whether no two objects have equal values: then an object with the sought ones is the first.
+        var isDistinct = true
+        /// The hash of the last search; nil if its values equal no others.
+        var sought: UniqueHash?
+        let recent: RecentObjects
+        fileprivate var find, add, remove: Statement?
+
+        init(_ mapping: ResolvedEntityMapping, number: Int, bytes: Int) {
+            (search, entity) = (UniqueSearch(mapping), mapping.destination)
+            table = "lookups.unique_\(number)_\(mapping.position)"
+            recent = RecentObjects(bytes: bytes)
+        }
+    }
+
+    private let lookups: [Lookup]
+    private let root: String
+    private let key: KeyedHash.Key
+    private let context: VerificationContext
+    /// The rows that are being read, for ``flush()``.
+    private var reading: IntegerRows?
+
+    /// The objects that the mappings find in a root table; the number distinguishes root tables.
+    init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) {
+        (self.root, self.context) = (root, context)
+        key = context.progress.hashKey()
+        var searches: [ResolvedEntityMapping] = []
+        for mapping in mappings where !mapping.unique.isEmpty {
+            let isKnown = searches.contains {
+                $0.destination == mapping.destination && UniqueSearch($0) == UniqueSearch(mapping)
+            }
+            if !isKnown { searches.append(mapping) }
+        }
+        let bytes = context.verification.knownValueBytes / max(1, searches.count)
+        lookups = searches.map { Lookup($0, number: number, bytes: bytes) }
+    }
+
+    func isNeeded(for entity: String) -> Bool { lookups.contains { $0.entity == entity } }
+
+    // MARK: Filling
+
+    /// Fills the tables, unless an earlier call did.
+    func fill() throws {
+        for lookup in lookups {
+            try context.pausing("rows of \(lookup.table)") { try read(lookup) }
+            try context.progress.once("order of \(lookup.table)", in: context) { try sort(lookup) }
+            lookup.isDistinct = !context.progress.state.repeated.contains(lookup.table)
+            let place = "\(lookup.table) WHERE low = ? AND high = ?"
+            lookup.find = try context.connection.prepare("SELECT key FROM \(place)")
+            lookup.remove = try context.connection.prepare("DELETE FROM \(place) AND key = ?")
+            lookup.add = try context.connection.prepare(
+                """
+                INSERT INTO \(lookup.table) VALUES (?, ?, ?)
+                ON CONFLICT (low, high) DO UPDATE SET key = min(key, excluded.key)
+                """)
+        }
+    }
+
+    private func read(_ lookup: Lookup) throws {
+        try context.connection.execute(
+            "CREATE TABLE IF NOT EXISTS \(lookup.rows) (low INTEGER, high INTEGER, key INTEGER)")
+        let inserted = try IntegerRows(into: lookup.rows, width: 3, on: context.connection)
+        reading = inserted
+        defer { reading = nil }
+        let (table, progress) = (try context.destinationTable(of: root), context.progress)
+        var (columns, places) = (["Z_PK"], [Int?]())
+        for attribute in lookup.search.attributes {
+            let column = context.destination.column(of: attribute, in: lookup.entity)
+            places.append(column == nil ? nil : columns.count)
+            if let column { columns.append(column.name) }
+        }
+        let rows = try TableRows(
+            of: table.name, schema: "destination", columns: columns,
+            where: "Z_ENT = \(try context.destinationNumber(of: lookup.entity))",
+            range: progress.state.object.map(KeyRange.from) ?? .all, in: context)
+        while try rows.step() {
+            let key = rows.integer(0)
+            try progress.pause(in: context) { $0.object = key }
+            do {
+                let values = try places.map { try $0.map { try rows.raw($0) } ?? .null }
+                if let hash = lookup.search.hash(of: values, self.key) { try inserted.add(hash.low, hash.high, key) }
+            } catch is PlainFailure {}  // A value that is too large to be read is not sought either.
+            try context.advance(table.name, done: 0, total: nil)
+        }
+        try inserted.flush()
+    }
+
+    private func sort(_ lookup: Lookup) throws {
+        let connection = context.connection
+        try connection.execute(
+            """
+            CREATE TABLE \(lookup.table) (low INTEGER, high INTEGER, key INTEGER, PRIMARY KEY (low, high)) WITHOUT ROWID
+            """)
+        let rows = try connection.integer("SELECT count(*) FROM \(lookup.rows)") ?? 0
+        try connection.execute(
+            "INSERT OR IGNORE INTO \(lookup.table) SELECT low, high, key FROM \(lookup.rows) ORDER BY low, high, key")
+        if connection.changes < rows { context.progress.state.repeated.insert(lookup.table) }
+        try connection.execute("DROP TABLE \(lookup.rows)")
+    }
+
+    /// To be called before the lookup file is committed.
+    func flush() throws { try reading?.flush() }
+
+    // MARK: The walk
+
+    /// The key of the first object of the mapping's destination entity with the sought values of `unique`; nil if an object
+    /// is made at the next key, where the destination's object has the stored values, nil if there is none.
+    func find(
+        _ expected: ExpectedRow, _ sought: [PlainValue], before next: Int64, stored: () throws -> [PlainValue]?
+    ) throws -> Int64? {
+        let mapping = expected.mapping
+        guard
+            let lookup = lookups.first(where: {
+                $0.entity == mapping.destination && $0.search == expected.search
+            }), let find = lookup.find
+        else { preconditionFailure("no lookup for \(mapping.name)") }
+        lookup.sought = lookup.search.hash(of: sought, key)
+        guard let hash = lookup.sought else { return nil }
+        if let known = lookup.recent.find(hash) { return known }
+        if lookup.isDistinct, let stored = try stored(), lookup.search.hash(of: stored, key) == hash { return nil }
+        try find.bind(hash)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        let found = find.integer(0)
+        guard found < next else { return nil }
+        lookup.recent.add(hash, key: found)
+        return found
+    }
+
+    /// Corrects the tables if an object's stored values are not the expected ones.
+    ///
+    /// The values are by attribute: nil if no object is expected at the key, or if there is none of the entity. Without a
+    /// maker, the object exists independently of a search.
+    func settle(
+        entity: String, key: Int64, by maker: UniqueSearch? = nil, expected: ((String) throws -> PlainValue)?,
+        stored: ((String) throws -> PlainValue)?
+    ) throws {
+        for lookup in lookups where lookup.entity == entity {
+            func hash(_ value: ((String) throws -> PlainValue)?) throws -> UniqueHash? {
+                try value.flatMap { lookup.search.hash(of: try lookup.search.attributes.map($0), self.key) }
+            }
+            let right = lookup.search == maker ? lookup.sought : try hash(expected)
+            let found = try hash(stored)
+            if lookup.isDistinct, found == right {
+                if let right { lookup.recent.add(right, key: key) }
+                continue
+            }
+            if lookup.isDistinct {
+                lookup.isDistinct = false
+                context.progress.state.repeated.insert(lookup.table)
+            }
+            if let found, found != right { try lookup.remove?.run(found, key: key) }
+            if let right { try lookup.add?.run(right, key: key) }
+        }
+    }
+}
+
+extension Statement {
+    fileprivate func bind(_ hash: UniqueHash) throws(DatabaseError) {
+        try bind(hash.low, at: 1)
+        try bind(hash.high, at: 2)
+    }
+
+    fileprivate func run(_ hash: UniqueHash, key: Int64) throws(DatabaseError) {
+        try bind(hash)
+        try bind(key, at: 3)
+        try run()
+    }
+}
+
+/// The keys of recent objects by a hash of their values, in memory of fixed size.
+private final class RecentObjects {
+    private struct Entry {
+        /// The hash 0 marks a free entry; a real hash is 0 once in 2¹²⁸.
+        var hash = UniqueHash(low: 0, high: 0)
+        var key: Int64 = 0
+    }
+
+    /// Entries per bucket: with one, two frequent values could evict each other all the time.
+    private static let ways = 4
+
+    private let entries: UnsafeMutablePointer<Entry>
+    private let buckets: Int
+
+    init(bytes: Int) {
+        let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
+        // The largest power of two up to `most`.
+        buckets = 1 << (UInt64.bitWidth - 1 - most.leadingZeroBitCount)
+        entries = .allocate(capacity: buckets * Self.ways)
+        entries.initialize(repeating: Entry(), count: buckets * Self.ways)
+    }
+
+    deinit { entries.deallocate() }
+
+    private func bucket(of hash: UniqueHash) -> Range<Int> {
+        let first = (Int(truncatingIfNeeded: hash.low) & (buckets - 1)) * Self.ways
+        return first..<first + Self.ways
+    }
+
+    func find(_ hash: UniqueHash) -> Int64? {
+        for place in bucket(of: hash) where entries[place].hash == hash { return entries[place].key }
+        return nil
+    }
+
+    /// Adds an object that is not in the table; a full bucket loses an entry.
+    func add(_ hash: UniqueHash, key: Int64) {
+        let bucket = bucket(of: hash)
+        let free = bucket.first { entries[$0].hash == UniqueHash(low: 0, high: 0) }
+        entries[free ?? bucket.lowerBound + Int(UInt64(bitPattern: hash.high) % UInt64(Self.ways))] =
+            Entry(hash: hash, key: key)
+    }
+}
