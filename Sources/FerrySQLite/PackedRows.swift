@@ -8,18 +8,14 @@ package final class PackedRows {
     private let capacity: Int
     private var memory: UnsafeMutableRawBufferPointer
 
+    /// The offset of the first row, after ``end``: twice the usual size of a cache line.
+    private static let start = 128
     /// The end of the packed rows.
     ///
-    /// The extent changes with every value: in this object, near data of the other thread, false sharing would result.
-    private struct Extent {
-        var end = PackedRows.start
-        var next = PackedRows.start
-    }
-
-    /// The offset of the first row, after the extent: twice the usual size of a cache line.
-    private static let start = 128
-    private var extent: UnsafeMutablePointer<Extent> {
-        UnsafeMutablePointer(memory.baseAddress!.assumingMemoryBound(to: Extent.self))
+    /// It changes with every row: in this object, near data of the other thread, false sharing would result.
+    private var end: Int {
+        get { memory.load(as: Int.self) }
+        set { memory.storeBytes(of: newValue, as: Int.self) }
     }
 
     /// `capacity` is the bytes for all rows; a larger row needs ``grow()``.
@@ -33,15 +29,15 @@ package final class PackedRows {
 
     private static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: start)
-        memory.baseAddress!.initializeMemory(as: Extent.self, to: Extent())
+        memory.storeBytes(of: start, as: Int.self)
         return memory
     }
 
-    package var isEmpty: Bool { extent.pointee.end == Self.start }
+    package var isEmpty: Bool { end == Self.start }
 
     /// Removes all rows, and frees the extra memory of a large one.
     package func removeAll() {
-        extent.pointee = Extent()
+        end = Self.start
         guard memory.count > capacity else { return }
         memory.deallocate()
         memory = Self.allocate(capacity)
@@ -57,82 +53,52 @@ package final class PackedRows {
 
     // MARK: Packing
 
-    /// Begins a row, and discards an unfinished one; false if the row does not fit.
-    package func begin() -> Bool {
-        extent.pointee.next = extent.pointee.end + PackedRow.cellsOffset + cells * PackedRow.cellSize
-        return extent.pointee.next <= memory.count
-    }
-
-    /// Ends the current row; a row that is only counted, not taken, needs just its first cell.
-    package func finish(isTaken: Bool) {
-        let size = (extent.pointee.next - extent.pointee.end + 7) & ~7
-        let start = memory.baseAddress! + extent.pointee.end
-        start.storeBytes(of: size, as: Int.self)
-        start.storeBytes(of: isTaken ? 1 : 0, toByteOffset: MemoryLayout<Int>.size, as: Int.self)
-        extent.pointee.end += size
-    }
-
-    /// Packs columns of a statement's current row into the first cells.
+    /// Packs the columns of a statement's current row; false if they do not fit.
     ///
-    /// - Returns: False if they do not fit; the caller then begins the row anew in another object.
-    package func pack(_ columns: [Int32], of statement: Statement) -> Bool {
-        for (cell, column) in columns.enumerated() {
+    /// A text or BLOB of more than ``shortBytes`` is left out of the cells of `shortOnly`, which then have NULL.
+    package func pack(_ statement: Statement, shortOnly: [Int] = []) -> Bool {
+        let start = end
+        var next = start + PackedRow.cellsOffset + cells * PackedRow.cellSize
+        guard next <= memory.count else { return false }
+        for cell in 0..<cells {
             // The value belongs to the statement, and no other thread reads it.
-            let value = sqlite3_column_value(statement.handle, column)
+            let value = sqlite3_column_value(statement.handle, Int32(cell))
             switch sqlite3_value_type(value) {
-            case SQLITE_INTEGER: pack(sqlite3_value_int64(value), into: cell)
-            case SQLITE_FLOAT: pack(sqlite3_value_double(value), into: cell)
-            case SQLITE_NULL: packNull(into: cell)
+            case SQLITE_INTEGER: set(.integer, 0, UInt64(bitPattern: sqlite3_value_int64(value)), in: cell)
+            case SQLITE_FLOAT: set(.real, 0, sqlite3_value_double(value).bitPattern, in: cell)
+            case SQLITE_NULL: set(.null, 0, 0, in: cell)
             case let type:
                 // The pointer first: asking for the size first could convert the value twice.
-                let start = sqlite3_value_blob(value)
-                let bytes = UnsafeRawBufferPointer(
-                    start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
-                guard pack(bytes, isText: type == SQLITE_TEXT, into: cell) else { return false }
+                let bytes = sqlite3_value_blob(value)
+                let count = bytes == nil ? 0 : Int(sqlite3_value_bytes(value))
+                if count > Self.shortBytes, shortOnly.contains(cell) {
+                    set(.null, 0, 0, in: cell)
+                    continue
+                }
+                // The row's size is rounded up by up to 7 bytes.
+                guard count <= memory.count - next - 7 else { return false }
+                if let bytes { memory.baseAddress!.advanced(by: next).copyMemory(from: bytes, byteCount: count) }
+                set(type == SQLITE_TEXT ? .text : .blob, UInt32(count), UInt64(next - start), in: cell)
+                next += count
             }
         }
+        let size = (next - start + 7) & ~7
+        memory.storeBytes(of: size, toByteOffset: start, as: Int.self)
+        end = start + size
         return true
     }
 
-    package func packNull(into cell: Int) { set(.null, 0, 0, in: cell) }
-
-    /// Marks a cell as missing; its reader must get the value elsewhere.
-    package func packMissing(into cell: Int) {
-        place(of: cell).storeBytes(of: PackedRow.missing, as: UInt64.self)
-    }
-
-    private func place(of cell: Int) -> UnsafeMutableRawPointer {
-        memory.baseAddress! + extent.pointee.end + PackedRow.cellsOffset + cell * PackedRow.cellSize
-    }
-
-    package func pack(_ integer: Int64, into cell: Int) {
-        set(.integer, 0, UInt64(bitPattern: integer), in: cell)
-    }
-
-    package func pack(_ real: Double, into cell: Int) { set(.real, 0, real.bitPattern, in: cell) }
-
-    /// Packs text or a BLOB; false if it does not fit.
-    package func pack(_ bytes: UnsafeRawBufferPointer, isText: Bool, into cell: Int) -> Bool {
-        // The row's size is rounded up by up to 7 bytes.
-        let next = extent.pointee.next
-        guard bytes.count <= memory.count - next - 7 else { return false }
-        if let start = bytes.baseAddress {
-            memory.baseAddress!.advanced(by: next).copyMemory(from: start, byteCount: bytes.count)
-        }
-        set(isText ? .text : .blob, UInt32(bytes.count), UInt64(next - extent.pointee.end), in: cell)
-        extent.pointee.next = next + bytes.count
-        return true
-    }
+    package static let shortBytes = 4096
 
     private func set(_ type: StorageClass, _ count: UInt32, _ bits: UInt64, in cell: Int) {
-        let start = place(of: cell)
+        let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
         start.storeBytes(of: UInt64(bitPattern: Int64(type.rawValue)) | UInt64(count) << 32, as: UInt64.self)
         start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
     }
 
     package var rows: PackedRowSequence {
         let base = UnsafeRawPointer(memory.baseAddress!)
-        return PackedRowSequence(next: base + Self.start, end: base + extent.pointee.end)
+        return PackedRowSequence(next: base + Self.start, end: base + end)
     }
 }
 
@@ -154,17 +120,13 @@ package struct PackedRowSequence {
 
 /// One row of a ``PackedRows``, valid until that removes its rows.
 package struct PackedRow {
-    static let cellsOffset = 16
+    static let cellsOffset = 8
     static let cellSize = 16
-    /// The mark of a missing value in place of a storage class.
-    fileprivate static let missing: UInt64 = 0
 
     fileprivate let start: UnsafeRawPointer
 
     /// The distance to the next row in bytes.
     package var size: Int { start.load(as: Int.self) }
-    /// Whether the row's values are used; otherwise only the first cell has a value.
-    package var isTaken: Bool { start.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self) != 0 }
 
     private func header(_ cell: Int) -> UInt64 {
         start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize, as: UInt64.self)
@@ -173,8 +135,6 @@ package struct PackedRow {
     private func bits(_ cell: Int) -> UInt64 {
         start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize + 8, as: UInt64.self)
     }
-
-    package func isMissing(_ cell: Int) -> Bool { header(cell) == Self.missing }
 
     package func storageClass(_ cell: Int) -> StorageClass {
         StorageClass(rawValue: Int32(truncatingIfNeeded: header(cell) & 0xff)) ?? .null

@@ -13,12 +13,9 @@ struct PackedRowsTests {
         let select = try connection.prepare("SELECT \(values.map { _ in "?" }.joined(separator: ", "))")
         try select.bind(values)
         let rows = PackedRows(cells: values.count, capacity: 1024)
-        let columns = values.indices.map(Int32.init)
         for _ in 0..<3 {
             #expect(try select.step())
-            #expect(rows.begin())
-            #expect(rows.pack(columns, of: select))
-            rows.finish(isTaken: true)
+            #expect(rows.pack(select))
             select.reset()
         }
         var unread = rows.rows
@@ -34,17 +31,15 @@ struct PackedRowsTests {
         #expect(unread.first == nil)
     }
 
-    @Test("A parameter without a cell keeps its binding, and a cell without a value is recognized")
+    @Test("A parameter without a cell keeps its binding, and a cell for short values has no long one")
     func exceptions() throws {
         let connection = try Connection(path: ":memory:", mode: .create)
-        let rows = PackedRows(cells: 3, capacity: 1024)
-        #expect(rows.begin())
-        rows.pack(Int64(1), into: 0)
-        rows.packMissing(into: 1)
-        rows.packNull(into: 2)
-        rows.finish(isTaken: true)
+        let rows = PackedRows(cells: 3, capacity: 16_384)
+        let values = try connection.prepare("SELECT 1, zeroblob(4097), zeroblob(4097)")
+        #expect(try values.step())
+        #expect(rows.pack(values, shortOnly: [0, 1]))
         let row = try #require(rows.rows.first)
-        #expect([0, 1, 2].map { row.isMissing($0) } == [false, true, false])
+        #expect([0, 1, 2].map { row.storageClass($0) } == [.integer, .null, .blob])
         let columns = (1...70).map { "?\($0)" }.joined(separator: ", ")
         let select = try connection.prepare("SELECT \(columns)")
         for parameter in 1...70 { try select.bind(Int64(7), at: parameter) }
@@ -61,9 +56,8 @@ struct PackedRowsTests {
         let select = try connection.prepare("SELECT 7, zeroblob(900)")
         #expect(try select.step())
         let rows = PackedRows(cells: 2, capacity: 1024)
-        #expect(rows.begin() && rows.pack([0, 1], of: select))
-        rows.finish(isTaken: true)
-        #expect(!(rows.begin() && rows.pack([0, 1], of: select)))
+        #expect(rows.pack(select))
+        #expect(!rows.pack(select))
         var unread = rows.rows
         #expect(unread.first?.value(1) == .blob([UInt8](repeating: 0, count: 900)))
         unread.removeFirst()
@@ -73,12 +67,11 @@ struct PackedRowsTests {
         let wide = try connection.prepare("SELECT 8, zeroblob(5000)")
         #expect(try wide.step())
         var growths = 0
-        while !(rows.begin() && rows.pack([0, 1], of: wide)) {
+        while !rows.pack(wide) {
             rows.grow()
             growths += 1
         }
-        rows.finish(isTaken: false)
         #expect(growths == 3)
-        #expect(rows.rows.first?.isTaken == false && rows.rows.first?.integer(0) == 8)
+        #expect(rows.rows.first?.integer(0) == 8)
     }
 }

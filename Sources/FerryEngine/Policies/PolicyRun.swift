@@ -232,7 +232,7 @@ final class PolicyExecutor: MappingExecutor {
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
-            guard row.isTaken else {
+            guard rows.plan.filter.map({ row.integer($0) != 0 }) ?? true else {
                 outcome.dropped += 1
                 continue
             }

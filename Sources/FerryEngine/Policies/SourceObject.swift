@@ -237,7 +237,7 @@ final class DefaultPolicyRow {
     /// A value that the reader computes; if that fails, the error comes when the value is used.
     private struct EvaluatedColumn {
         var place: Int
-        var cell: Int
+        var cell: Int?
         var evaluator: RowEvaluator
     }
 
@@ -259,10 +259,9 @@ final class DefaultPolicyRow {
             switch column.value {
             case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: place + 4))
             case .constant(let value): try insert.bind(Value(value), at: place + 4)
-            case .evaluated(let evaluator) where evaluator.callsPolicy:
+            case .evaluated(let evaluator, _) where evaluator.callsPolicy:
                 policyColumns.append(PolicyColumn(place: place, evaluator: evaluator, attribute: column.attribute))
-            case .evaluated(let evaluator):
-                guard let cell = column.cell else { preconditionFailure("what no policy computes has a cell") }
+            case .evaluated(let evaluator, let cell):
                 evaluated.append(EvaluatedColumn(place: place, cell: cell, evaluator: evaluator))
             }
         }
@@ -277,7 +276,7 @@ final class DefaultPolicyRow {
         case nil: .null
         case .column(let cell): values.row.value(cell)
         case .constant(let value): Value(value)
-        case .evaluated(let evaluator): Value(try evaluator.value(in: values))
+        case .evaluated(let evaluator, _): Value(try evaluator.value(in: values))
         }
     }
 
@@ -290,10 +289,10 @@ final class DefaultPolicyRow {
         try insert.bind(bindings, of: row, except: changes.places << 4)
         for index in evaluated.indices where !changes.contains(evaluated[index].place) {
             let (place, cell) = (evaluated[index].place, evaluated[index].cell)
-            if row.isMissing(cell) {
-                try insert.bind(try evaluated[index].evaluator.value(in: values), at: place + 4)
-            } else {
+            if let cell, row.storageClass(cell) != .null {
                 try insert.bind(borrowing: cell, of: row, at: place + 4)
+            } else {
+                try insert.bind(try evaluated[index].evaluator.value(in: values), at: place + 4)
             }
         }
         guard !changes.isEmpty else { return try insert.run() }

@@ -15,7 +15,7 @@ final class ReadAheadThread: @unchecked Sendable {
         case rows(PackedRows)
         case end
         /// The reader's error, and the error of one of our SQL functions, if that was the cause.
-        case failure(any Error, functionError: (any Error)?)
+        case failure(DatabaseError, functionError: (any Error)?)
     }
 
     private final class Slot {
@@ -122,14 +122,12 @@ final class ReadAheadThread: @unchecked Sendable {
             try reader.select.bind(range)
             try read(reader)
             return .end
-        } catch let error as DatabaseError {
-            return .failure(error, functionError: reader.select.connection.takeFunctionError())
         } catch {
-            return .failure(error, functionError: nil)
+            return .failure(error, functionError: reader.select.connection.takeFunctionError())
         }
     }
 
-    private func read(_ reader: RowReader) throws {
+    private func read(_ reader: RowReader) throws(DatabaseError) {
         var slot = ring.freeSlot()
         // Delivers or returns the slot, after an error too.
         defer {
@@ -141,14 +139,14 @@ final class ReadAheadThread: @unchecked Sendable {
             }
         }
         while try reader.select.step() {
-            if try reader.pack(into: slot.rows) { continue }
+            if reader.pack(into: slot.rows) { continue }
             if !slot.rows.isEmpty {
                 handOver(slot, .rows(slot.rows))
                 slot = ring.freeSlot()
                 if isAbandoned.withLock({ $0 }) { return }
-                if try reader.pack(into: slot.rows) { continue }
+                if reader.pack(into: slot.rows) { continue }
             }
-            try packAlone(reader, into: slot)
+            packAlone(reader, into: slot)
             handOver(slot, .rows(slot.rows))
             slot = ring.freeSlot()
             if isAbandoned.withLock({ $0 }) { return }
@@ -156,9 +154,9 @@ final class ReadAheadThread: @unchecked Sendable {
     }
 
     /// Packs a row that is larger than a buffer, once all other slots are free.
-    private func packAlone(_ reader: RowReader, into slot: Slot) throws {
-        try ring.whenAllAreFree(butFor: 1) {
-            repeat { slot.rows.grow() } while try !reader.pack(into: slot.rows)
+    private func packAlone(_ reader: RowReader, into slot: Slot) {
+        ring.whenAllAreFree(butFor: 1) {
+            repeat { slot.rows.grow() } while !reader.pack(into: slot.rows)
         }
     }
 

@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryPlan
 internal import FerrySQLite
 
@@ -100,7 +99,7 @@ final class RowStream {
     }
 
     /// Takes the next message from the thread; returns its failure.
-    private func take(from thread: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
+    private func take(from thread: ReadAheadThread) -> (error: DatabaseError, functionError: (any Error)?)? {
         switch thread.take() {
         case .rows(let rows): (batch, unread) = (rows, rows.rows)
         case .end: isReading = false
@@ -129,7 +128,7 @@ final class RowStream {
     private func nextOwnRow() throws -> PackedRow? {
         guard let reader, try reader.select.step() else { return nil }
         ownRows.removeAll()
-        while try !reader.pack(into: ownRows) { ownRows.grow() }
+        while !reader.pack(into: ownRows) { ownRows.grow() }
         return ownRows.rows.first
     }
 }
@@ -137,76 +136,16 @@ final class RowStream {
 /// Packs the source objects of one entity mapping, in order.
 final class RowReader {
     let select: Statement
-    private let row: StatementValues
     private let plan: RowPlan
 
     init(_ plan: RowPlan, on connection: Connection, now: Double) throws {
         self.plan = plan
         select = try plan.sql.prepare(on: connection, now: now)
-        row = StatementValues(select)
     }
 
     /// Packs the current row; false if the buffer is full.
-    func pack(into rows: PackedRows) throws -> Bool {
-        guard rows.begin() else { return false }
-        guard try plan.filter?.holds(in: row) ?? true else {
-            rows.pack(select.integer(RowPlan.keyCell), into: RowPlan.keyCell)
-            rows.finish(isTaken: false)
-            return true
-        }
-        guard rows.pack(plan.packed, of: select) else { return false }
-        for (index, evaluator) in plan.evaluated.enumerated() {
-            guard packAhead(evaluator, into: plan.packed.count + index, of: rows) else { return false }
-        }
-        rows.finish(isTaken: true)
-        return true
-    }
-
-    /// Longer values are computed on demand: a policy may not need them, and holds the row already.
-    private static let aheadLimit = 4096
-
-    /// Packs a value that the policy may not need: a failing or long one becomes a missing cell.
-    private func packAhead(_ evaluator: RowEvaluator, into cell: Int, of rows: PackedRows) -> Bool {
-        guard case .success(let value) = Result(catching: { try evaluator.value(in: row) }) else {
-            rows.packMissing(into: cell)
-            return true
-        }
-        switch value {
-        case .text(let bytes) where bytes.count > Self.aheadLimit, .blob(let bytes) where bytes.count > Self.aheadLimit:
-            rows.packMissing(into: cell)
-            return true
-        default: return rows.pack(value, into: cell)
-        }
-    }
-}
-
-private final class StatementValues: RowValues {
-    let statement: Statement
-
-    init(_ statement: Statement) { self.statement = statement }
-
-    func value(at place: Int) -> FunctionValue {
-        switch statement.storageClass(place) {
-        case .null: .null
-        case .integer: .integer(statement.integer(place))
-        case .real: .real(statement.real(place))
-        // SQLite's memory is valid until the next step of the statement.
-        case .text: .text(statement.withBytes(place) { $0 })
-        case .blob: .blob(statement.withBytes(place) { $0 })
-        }
-    }
-}
-
-extension PackedRows {
-    /// Packs the result of an expression; false if the buffer is full.
-    fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {
-        switch value {
-        case .null: packNull(into: cell)
-        case .integer(let integer): pack(integer, into: cell)
-        case .real(let real): pack(real, into: cell)
-        case .text(let bytes): return pack(bytes, isText: true, into: cell)
-        case .blob(let bytes): return pack(bytes, isText: false, into: cell)
-        }
-        return true
+    func pack(into rows: PackedRows) -> Bool {
+        // A policy may not need the value, and holds the row already.
+        rows.pack(select, shortOnly: plan.computed)
     }
 }

@@ -60,10 +60,6 @@ package final class RowEvaluator {
         try evaluate(root, row, policy)
     }
 
-    package func holds(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> Bool {
-        Self.isTrue(try evaluate(root, row, policy))
-    }
-
     // MARK: Building
 
     private static func node(

@@ -7,8 +7,8 @@ internal import FerryStore
 /// The statement that reads the source objects of an entity mapping with a migration policy, and the cells of the packed
 /// row.
 ///
-/// A row has the statement's columns, with all source attributes, then, if the filter holds, the values of the expressions
-/// that neither call the policy nor fail. The writer evaluates the others on demand.
+/// A row has all source attributes, and the values of expressions that do not call the policy; the writer evaluates those
+/// that it lacks on demand.
 package struct RowPlan {
     package static let keyCell = 0
     package static let versionCell = 1
@@ -18,23 +18,19 @@ package struct RowPlan {
         /// The value, by cells of the packed row.
         package var value: RowValue
         package var attribute: Attribute
-        /// The cell of an expression that the reader evaluates ahead, which may be missing.
-        package var cell: Int?
     }
 
     package let sql: BoundSQL
-    /// The packed columns of the statement, in the order of their cells.
-    package let packed: [Int32]
-    /// The expressions that the reader evaluates, in the order of the cells after them.
-    package let evaluated: [RowEvaluator]
-    /// The filter, by columns of the statement.
-    package let filter: RowEvaluator?
+    /// The columns of the statement, each a cell of the packed row.
+    package let cellCount: Int
+    /// The cells with values of expressions.
+    package let computed: [Int]
+    /// The cell that says whether the filter holds; nil without a filter.
+    package let filter: Int?
     /// The destination columns of attributes; the policy sets relationships itself.
     package let columns: [DestinationColumn]
     /// The cells of the source attributes.
     package let attributes: [(attribute: Attribute, cell: Int)]
-
-    package var cellCount: Int { packed.count + evaluated.count }
 
     /// - Parameters:
     ///   - sql: The statements of the entity mapping.
@@ -45,20 +41,13 @@ package struct RowPlan {
         var scope = try sql.scope(filtered: false)
         for column in ["s.Z_PK", "s.Z_OPT"] { _ = scope.select(column) }
         if let condition = mapping.filter {
-            filter = try sql.rowCondition(condition, in: &scope, now: now)
+            filter = scope.select("\(try sql.condition(condition, in: &scope)) IS TRUE")
         } else {
             filter = nil
         }
         var columns: [DestinationColumn] = []
-        var ahead: [(column: Int, evaluator: RowEvaluator)] = []
         for column in step.program.fills.columns[mapping.position] {
             let value = try sql.rowValue(of: column.source, in: &scope, now: now)
-            if case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
-                // An evaluator belongs to one thread: this one is for the reader's.
-                case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope, now: now)
-            {
-                ahead.append((columns.count, other))
-            }
             columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
@@ -67,9 +56,8 @@ package struct RowPlan {
             attributes.append((attribute, scope.select("s.\(column.name)")))
         }
         self.attributes = attributes
-        packed = scope.selected.indices.map { Int32($0) }
-        for (place, column) in ahead.map(\.column).enumerated() { columns[column].cell = packed.count + place }
-        evaluated = ahead.map(\.evaluator)
+        cellCount = scope.selected.count
+        computed = columns.compactMap { if case .evaluated(_, let cell) = $0.value { cell } else { nil } }
         self.columns = columns
         self.sql = BoundSQL(
             """
@@ -88,23 +76,21 @@ extension MappingSQL {
         case .constant(let value): return .constant(value)
         case .column: break
         case .expression(let expression):
-            let evaluator = try placed { () throws(FerryError) -> RowEvaluator? in
+            let value = try placed { () throws(FerryError) -> RowValue? in
                 let computation = try expression.computation(in: step.source.model)
-                return computation.passedValue?.mark == .removed ? nil : try scope.evaluator(computation, now: now)
+                guard computation.passedValue?.mark != .removed else { return nil }
+                let evaluator = try scope.evaluator(computation, now: now)
+                if let place = evaluator.place { return .column(place) }
+                // The statement calls no policy, and has a limit of arguments.
+                guard DeepComputation(computation) != nil else { return .evaluated(evaluator, cell: nil) }
+                let sql = try scope.translate { translator throws(FerryError) in
+                    try translator.sql(.operation(.orNil, [computation]))
+                }
+                return .evaluated(evaluator, cell: scope.select(sql))
             }
-            if let evaluator { return evaluator.place.map { .column($0) } ?? .evaluated(evaluator) }
+            if let value { return value }
         }
         return .column(scope.select(try value(of: source, in: &scope).sql))
-    }
-
-    /// A filter for evaluation in Swift.
-    package func rowCondition(_ predicate: Predicate, in scope: inout SourceScope, now: Double) throws(FerryError)
-        -> RowEvaluator
-    {
-        try placed { () throws(FerryError) in
-            try scope.evaluator(
-                try ExpressionTranslation(scope: scope.expressions).condition(predicate), now: now)
-        }
     }
 }
 
@@ -112,7 +98,8 @@ extension MappingSQL {
 package enum RowValue {
     /// An unchanged value: a column of the statement, which is a cell of the packed row.
     case column(Int)
-    case evaluated(RowEvaluator)
+    /// The cell has the value that the statement computed: NULL also if that failed, or if the value is long.
+    case evaluated(RowEvaluator, cell: Int?)
     /// One stored value for all rows.
     case constant(DefaultValue)
 }
