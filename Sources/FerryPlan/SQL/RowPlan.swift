@@ -84,7 +84,7 @@ extension MappingSQL {
                 // The statement calls no policy, and has a limit of arguments.
                 guard DeepComputation(computation) != nil else { return .evaluated(evaluator, cell: nil) }
                 let sql = try scope.translate { translator throws(FerryError) in
-                    try translator.sql(.operation(.orNil, [computation]))
+                    try translator.sql(computation.mayFail ? .operation(.orNil, [computation]) : computation)
                 }
                 return .evaluated(evaluator, cell: scope.select(sql))
             }
