@@ -33,8 +33,6 @@ final class VerificationContext {
     let associations: AssociationTables
     /// The relations whose pairs are being gathered; they hold the context, too.
     var pairs: [RelationPairs] = []
-    /// The objects by `unique` of the root table being compared; the check owns them.
-    weak var uniqueObjects: UniqueObjects?
 
     let progress: VerificationProgress
     // What the checks of rows, relations and indexes read once.

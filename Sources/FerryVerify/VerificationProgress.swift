@@ -134,7 +134,6 @@ final class VerificationProgress {
 
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
-        try context.uniqueObjects?.flush()
         for pairs in context.pairs { try pairs.flush() }
         state.report = context.report
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])

@@ -148,7 +148,7 @@ struct UniqueObjectsTests {
         let statements = Locked<[String]>([])
         verification.trace = { statement in statements.withLock { $0.append(statement.text) } }
         #expect(try verification.run().differences == [])
-        #expect(statements.withLock { $0.contains { $0.contains("INSERT OR IGNORE INTO lookups.unique_0_1 SELECT") } })
+        #expect(statements.withLock { $0.contains { $0.contains("INSERT OR IGNORE INTO lookups.unique_0_1") } })
         // Nothing was corrected.
         #expect(statements.withLock { !$0.contains { $0.contains("INTO lookups.unique_0_1 VALUES") } })
     }
@@ -171,7 +171,7 @@ struct UniqueObjectsTests {
         }
         #expect(report?.differences == whole.differences && whole.differences.isEmpty == isSound)
         #expect(report?.checked == whole.checked)
-        // Several stops while the authors are read, and in the walk over the books.
+        // Several stops in the walk over the books.
         #expect(calls > 20, "\(calls) calls")
     }
 

@@ -114,7 +114,6 @@ struct RowsCheck: Check {
                 continue
             }
             let objects = UniqueObjects(newKeyMappings, of: root, number: number, in: context)
-            context.uniqueObjects = objects
             try objects.fill()
             try context.pausing("rows:\(root)") { try walk(root, part, objects) }
         }

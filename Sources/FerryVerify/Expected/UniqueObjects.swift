@@ -11,43 +11,60 @@ struct UniqueSearch: Equatable {
 
     init(_ mapping: ResolvedEntityMapping) { (attributes, nilIsEqual) = (mapping.unique, mapping.nilIsEqual) }
 
-    /// A keyed hash of 128 bits over the values of `unique`: equal exactly if SQLite's `IS` finds the values equal.
+    /// A hash of the values of `unique`: equal exactly if SQLite's `IS` finds the values equal.
     ///
     /// Values with nil have no hash where nil equals nothing.
     func hash(of values: [PlainValue], _ key: KeyedHash.Key) -> UniqueHash? {
         if !nilIsEqual, values.contains(where: \.isNull) { return nil }
-        var hash = KeyedHash(key)
-        func add(_ tag: UInt64, _ word: UInt64) {
-            hash.add(tag)
-            hash.add(word)
-        }
+        var hash = ValuesHash(key)
         for value in values {
             switch value {
-            case .integer(let integer): add(1, UInt64(bitPattern: integer))
-            case .real(let real):
-                // Equal numbers need equal hashes: a whole real counts as an integer, and -0 as 0.
-                if let integer = Int64(exactly: real) {
-                    add(1, UInt64(bitPattern: integer))
-                } else {
-                    add(2, real.bitPattern)
-                }
-            case .text(let bytes):
-                add(3, UInt64(bytes.count))
-                bytes.withUnsafeBytes { hash.add($0) }
-            case .blob(let bytes):
-                add(4, UInt64(bytes.count))
-                bytes.withUnsafeBytes { hash.add($0) }
-            default: hash.add(0)
+            case .integer(let integer): hash.add(integer)
+            case .real(let real): hash.add(real)
+            case .text(let bytes): bytes.withUnsafeBytes { hash.add($0, isText: true) }
+            case .blob(let bytes): bytes.withUnsafeBytes { hash.add($0, isText: false) }
+            default: hash.addNull()
             }
         }
-        let (low, high) = hash.finish()
-        return UniqueHash(low: Int64(bitPattern: low), high: Int64(bitPattern: high))
+        return hash.finish()
     }
 }
 
+/// A keyed hash of 128 bits.
 struct UniqueHash: Equatable {
-    var low: Int64
-    var high: Int64
+    var low: UInt64
+    var high: UInt64
+}
+
+private struct ValuesHash {
+    private var hash: KeyedHash
+
+    init(_ key: KeyedHash.Key) { hash = KeyedHash(key) }
+
+    mutating func addNull() { hash.add(0) }
+
+    mutating func add(_ integer: Int64) {
+        hash.add(1)
+        hash.add(UInt64(bitPattern: integer))
+    }
+
+    /// Equal numbers need equal hashes: a whole real counts as an integer, and -0 as 0.
+    mutating func add(_ real: Double) {
+        if let integer = Int64(exactly: real) { return add(integer) }
+        hash.add(2)
+        hash.add(real.bitPattern)
+    }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
+        hash.add(isText ? 3 : 4)
+        hash.add(UInt64(bytes.count))
+        hash.add(bytes)
+    }
+
+    func finish() -> UniqueHash {
+        let (low, high) = hash.finish()
+        return UniqueHash(low: low, high: high)
+    }
 }
 
 /// The objects of a root table that mappings find by `unique`.
@@ -59,9 +76,7 @@ final class UniqueObjects {
     private final class Lookup {
         let search: UniqueSearch
         let entity: String
-        /// The table in the lookup file, and that of unsorted rows.
         let table: String
-        var rows: String { "\(table)_rows" }
         /// Whether no two objects have equal values: then an object with the sought ones is the first.
         var isDistinct = true
         /// The hash of the last search; nil if its values equal no others.
@@ -80,8 +95,6 @@ final class UniqueObjects {
     private let root: String
     private let key: KeyedHash.Key
     private let context: VerificationContext
-    /// The rows that are being read, for ``flush()``.
-    private var reading: IntegerRows?
 
     /// The objects that the mappings find in a root table; the number distinguishes root tables.
     init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) {
@@ -105,64 +118,51 @@ final class UniqueObjects {
     /// Fills the tables, unless an earlier call did.
     func fill() throws {
         for lookup in lookups {
-            try context.pausing("rows of \(lookup.table)") { try read(lookup) }
-            try context.progress.once("order of \(lookup.table)", in: context) { try sort(lookup) }
+            try context.progress.once("values of \(lookup.table)", in: context) { try fill(lookup) }
             lookup.isDistinct = !context.progress.state.repeated.contains(lookup.table)
-            let place = "\(lookup.table) WHERE low = ? AND high = ?"
+            let place = "\(lookup.table) WHERE hash = ?"
             lookup.find = try context.connection.prepare("SELECT key FROM \(place)")
             lookup.remove = try context.connection.prepare("DELETE FROM \(place) AND key = ?")
             lookup.add = try context.connection.prepare(
                 """
-                INSERT INTO \(lookup.table) VALUES (?, ?, ?)
-                ON CONFLICT (low, high) DO UPDATE SET key = min(key, excluded.key)
+                INSERT INTO \(lookup.table) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET key = min(key, excluded.key)
                 """)
         }
     }
 
-    private func read(_ lookup: Lookup) throws {
-        try context.connection.execute(
-            "CREATE TABLE IF NOT EXISTS \(lookup.rows) (low INTEGER, high INTEGER, key INTEGER)")
-        let inserted = try IntegerRows(into: lookup.rows, width: 3, on: context.connection)
-        reading = inserted
-        defer { reading = nil }
-        let (table, progress) = (try context.destinationTable(of: root), context.progress)
-        var (columns, places) = (["Z_PK"], [Int?]())
-        for attribute in lookup.search.attributes {
-            let column = context.destination.column(of: attribute, in: lookup.entity)
-            places.append(column == nil ? nil : columns.count)
-            if let column { columns.append(column.name) }
-        }
-        let rows = try TableRows(
-            of: table.name, schema: "destination", columns: columns,
-            where: "Z_ENT = \(try context.destinationNumber(of: lookup.entity))",
-            range: progress.state.object.map(KeyRange.from) ?? .all, in: context)
-        while try rows.step() {
-            let key = rows.integer(0)
-            try progress.pause(in: context) { $0.object = key }
-            do {
-                let values = try places.map { try $0.map { try rows.raw($0) } ?? .null }
-                if let hash = lookup.search.hash(of: values, self.key) { try inserted.add(hash.low, hash.high, key) }
-            } catch is PlainFailure {}  // A value that is too large to be read is not sought either.
-            try context.advance(table.name, done: 0, total: nil)
-        }
-        try inserted.flush()
-    }
-
-    private func sort(_ lookup: Lookup) throws {
+    private func fill(_ lookup: Lookup) throws {
         let connection = context.connection
+        let columns = lookup.search.attributes.map { attribute in
+            context.destination.column(of: attribute, in: lookup.entity).map { Connection.quoted($0.name) } ?? "NULL"
+        }
+        let function = "ferry_hash_of_\(lookup.table.dropFirst("lookups.".count))"
+        var rows: Int64 = 0
+        try connection.register(function, arguments: columns.count, deterministic: false) {
+            [key] arguments, result in
+            rows += 1
+            var hash = ValuesHash(key)
+            for index in 0..<columns.count {
+                switch arguments.storageClass(index) {
+                case .null: hash.addNull()
+                case .integer: hash.add(arguments.integer(index))
+                case .real: hash.add(arguments.real(index))
+                case .text: arguments.withBytes(index) { hash.add($0, isText: true) }
+                case .blob: arguments.withBytes(index) { hash.add($0, isText: false) }
+                }
+            }
+            withUnsafeBytes(of: hash.finish()) { result.setBlob($0) }
+        }
+        let known = lookup.search.nilIsEqual ? "" : columns.map { " AND \($0) IS NOT NULL" }.joined()
         try connection.execute(
             """
-            CREATE TABLE \(lookup.table) (low INTEGER, high INTEGER, key INTEGER, PRIMARY KEY (low, high)) WITHOUT ROWID
+            CREATE TABLE \(lookup.table) (hash BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID;
+            INSERT OR IGNORE INTO \(lookup.table)
+            SELECT \(function)(\(columns.joined(separator: ", "))), Z_PK
+            FROM destination.\(try context.destinationTable(of: root).name) NOT INDEXED
+            WHERE Z_ENT = \(try context.destinationNumber(of: lookup.entity))\(known) ORDER BY 1, 2
             """)
-        let rows = try connection.integer("SELECT count(*) FROM \(lookup.rows)") ?? 0
-        try connection.execute(
-            "INSERT OR IGNORE INTO \(lookup.table) SELECT low, high, key FROM \(lookup.rows) ORDER BY low, high, key")
         if connection.changes < rows { context.progress.state.repeated.insert(lookup.table) }
-        try connection.execute("DROP TABLE \(lookup.rows)")
     }
-
-    /// To be called before the lookup file is committed.
-    func flush() throws { try reading?.flush() }
 
     // MARK: The walk
 
@@ -220,13 +220,15 @@ final class UniqueObjects {
 
 extension Statement {
     fileprivate func bind(_ hash: UniqueHash) throws(DatabaseError) {
-        try bind(hash.low, at: 1)
-        try bind(hash.high, at: 2)
+        let bound = withUnsafeBytes(of: hash) { bytes in
+            Result { () throws(DatabaseError) in try bind(blob: bytes, at: 1) }
+        }
+        try bound.get()
     }
 
     fileprivate func run(_ hash: UniqueHash, key: Int64) throws(DatabaseError) {
         try bind(hash)
-        try bind(key, at: 3)
+        try bind(key, at: 2)
         try run()
     }
 }
@@ -269,7 +271,7 @@ private final class RecentObjects {
     func add(_ hash: UniqueHash, key: Int64) {
         let bucket = bucket(of: hash)
         let free = bucket.first { entries[$0].hash == UniqueHash(low: 0, high: 0) }
-        entries[free ?? bucket.lowerBound + Int(UInt64(bitPattern: hash.high) % UInt64(Self.ways))] =
+        entries[free ?? bucket.lowerBound + Int(hash.high % UInt64(Self.ways))] =
             Entry(hash: hash, key: key)
     }
 }
