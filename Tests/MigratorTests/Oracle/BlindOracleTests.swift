@@ -101,6 +101,8 @@ struct BlindOracleTests {
             70_000_415, 80_000_749,
             // A Boolean of 2, of which a condition takes some.
             80_000_748,
+            // An empty key of merged objects in a later step.
+            93_000_582,
         ] as [UInt64])
     func agreesAgain(_ seed: UInt64) throws { _ = try Self.damagedPair(seed) }
 
