@@ -105,6 +105,8 @@ struct BlindOracleTests {
             93_000_582,
             // A stray value in a row of the parent entity, in a table that is recreated in place.
             80_000_224,
+            // Damaged keys, along a path and as elements, to rows of an entity that lacks the next property.
+            60_000_803, 90_000_659,
         ] as [UInt64])
     func agreesAgain(_ seed: UInt64) throws { _ = try Self.damagedPair(seed) }
 
