@@ -203,8 +203,7 @@ struct Ledger {
             }
             var cause = copies.isEmpty || !found.contains(nil) ? found.lazy.compactMap(\.self).first : nil
             // Of several copies one ends here, and no other one has every value.
-            if cause == nil, link(property) == nil,
-                all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
+            if cause == nil, all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
                 wholeCopies(of: property, at: index + 1).isEmpty
             {
                 cause = .carriedInPart(by: [])
