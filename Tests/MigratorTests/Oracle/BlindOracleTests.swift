@@ -184,6 +184,8 @@ struct BlindOracleTests {
             93_000_333,
             // Links of which a later step drops one copy, while objects that stand for them lose one end.
             95_001_199,
+            // Links to merged objects, of which another relationship keeps those to objects of a subentity.
+            95_001_507,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
