@@ -100,6 +100,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     /// Whether the first object that a policy makes of a source object gets that object's `Z_PK`.
     package var policyKeepsPrimaryKeys = false
     package var readsEveryObject: Bool { filter == nil && iteration == nil }
+    /// Whether every object gives an attribute its value; of objects that become one, that holds for `unique` only.
+    package func isGivenByEach(_ attribute: String) -> Bool { unique.isEmpty || unique.contains(attribute) }
     /// Whether objects may have the `Z_PK` of their sources.
     package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
     /// User info of the file, for policies.

@@ -115,7 +115,7 @@ package struct LaterStepsCheck {
             longestValue: input.options.limits.wholeValueBytes,
             now: input.options.now)
         var refusals: [FerryError] = []
-        for mapping in step.resolved.entityMappings where mapping.policy == nil && mapping.unique.isEmpty {
+        for mapping in step.resolved.entityMappings where mapping.policy == nil {
             // What was mandatory before, the earlier steps have required.
             let known = Set(step.resolved.values(neededBy: mapping).map(\.destination))
             for origin in origins(of: mapping, before: index)
@@ -159,8 +159,8 @@ package struct LaterStepsCheck {
     package func untoldValues() -> [String] {
         plan.steps.indices.dropFirst().flatMap { index in
             let step = plan.steps[index].resolved
-            return step.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in
-                let names = step.uncertainValues(of: mapping)
+            return step.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
+                let names = step.uncertainValues(of: mapping).filter(mapping.isGivenByEach)
                 guard !names.isEmpty else { return [String]() }
                 let ways = waysBack(of: mapping, before: index)
                 return names.filter { name in

@@ -120,9 +120,9 @@ extension MappingResolution.UniquenessCheck {
     var isKnown: Bool {
         mappings.allSatisfy { mapping in
             mapping.policy == nil && !mapping.fetches
-                && (mapping.unique.isEmpty || Set(names).isSubset(of: mapping.unique))
                 && names.allSatisfy { name in
-                    mapping.attributes.contains { $0.name == name && $0.expression?.fetches != true }
+                    mapping.isGivenByEach(name)
+                        && mapping.attributes.contains { $0.name == name && $0.expression?.fetches != true }
                 }
         }
     }

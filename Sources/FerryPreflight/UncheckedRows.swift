@@ -55,8 +55,8 @@ package struct UncheckedRows {
         let policies = steps.flatMap { $0.resolved.entityMappings.compactMap(\.policy) }
         if let names = Self.list(policies) { list.append("what \(names) in code makes") }
         let merged = steps.flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil && !$0.unique.isEmpty }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter { !mapping.unique.contains($0) }
+            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
+                step.resolved.uncertainValues(of: mapping).filter { !mapping.isGivenByEach($0) }
                     .map { "\(mapping.destination).\($0)" }
             }
         }
@@ -64,8 +64,8 @@ package struct UncheckedRows {
             list.append("values of \(names), of which one of several objects gives its own")
         }
         let fetched = steps.prefix(1).flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil && $0.unique.isEmpty }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter { name in
+            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
+                step.resolved.uncertainValues(of: mapping).filter(mapping.isGivenByEach).filter { name in
                     mapping.fetches || mapping.attributes.contains { $0.name == name && $0.expression?.fetches == true }
                 }.map { "\(mapping.destination).\($0)" }
             }

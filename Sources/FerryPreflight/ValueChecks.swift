@@ -53,7 +53,7 @@ struct ValueChecks {
             return questions.append(Question(property: rule.name, problem: .unset))
         }
         guard let expression = rule.expression, !expression.fetches else { return }
-        let isOfEach = mapping.unique.isEmpty || mapping.unique.contains(rule.name)
+        let isOfEach = mapping.isGivenByEach(rule.name)
         let asksForNil = isOfEach && emptiness && !attribute.isOptional
         if !asksForNil, expression.isStoredUnchanged(in: attribute, from: mapping.source, of: layout.model) { return }
         let computation = try ExpressionTranslation(scope: mapping.expressionScope(in: layout.model))

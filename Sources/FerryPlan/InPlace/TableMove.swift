@@ -116,19 +116,19 @@ struct TableMove: Sendable, Equatable {
     private func selection(_ slot: ColumnSlot, _ values: inout Parameters) -> String? {
         var groups: [(sql: String, numbers: [Int64])] = []
         var isWhole = true
+        let bases = rows.compactMap { slot.values[$0.position]?.base }
         for rows in rows {
-            guard let value = slot.values[rows.position] else {
-                // A column that is NULL in these rows may be copied with the others.
-                let others = self.rows.compactMap { slot.values[$0.position] }
-                let isPlain = others.allSatisfy { $0.column != nil }
-                if !isPlain || !rows.columns.isDisjoint(with: others.compactMap(\.base)) { isWhole = false }
-                continue
+            if let value = slot.values[rows.position] {
+                Self.add(rows.numbers.old, to: &groups, value.sql(&values))
+            } else if let base = bases.first, rows.columns.isDisjoint(with: bases) {
+                // A stray value in a column of other rows stays, as it does in a table that is altered.
+                Self.add(rows.numbers.old, to: &groups, base)
+            } else {
+                isWhole = false
             }
-            Self.add(rows.numbers.old, to: &groups, value.sql(&values))
         }
         guard !groups.isEmpty else { return nil }
-        if groups.count == 1, isWhole { return groups[0].sql }
-        return "CASE \(Self.cases(groups)) END"
+        return groups.count == 1 && isWhole ? groups[0].sql : "CASE \(Self.cases(groups)) END"
     }
 
     /// Updates the rows of an altered table in one pass; nil if no value changes.

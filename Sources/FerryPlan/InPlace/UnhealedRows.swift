@@ -52,7 +52,7 @@ extension StoreLayout {
                 let relationship = model.relationship(key.property, of: key.entity),
                 let target = self.table(of: relationship.destinationEntity)
             else { return nil }
-            let owners = isOwner("\(table).", of: key).map { " AND \($0)" } ?? ""
+            let owners = isKind("\(table).", of: key.entity).map { " AND \($0)" } ?? ""
             return """
                 UPDATE \(table) SET \(entityColumn) = t.Z_ENT FROM \(target.name) AS t
                 WHERE t.Z_PK = \(table).\(column) AND \(numbers(ofFamily: relationship.destinationEntity).rowCondition("t."))

@@ -153,18 +153,18 @@ struct CrowdedLinks {
 
     /// Whether a rule keeps all links of a property, and whether one may keep some in another way.
     private func keeps(_ property: StoredProperty) -> (all: Bool, some: Bool) {
-        var keeps = (all: false, some: false)
+        guard let link = old.relationship(property.property ?? "", of: property.entity) else { return (false, false) }
+        var (ends, keepsSome): (Set<String>, Bool) = ([], false)
         for side in carriers.sides(of: property) {
-            guard let link = old.relationship(side.property ?? "", of: side.entity) else { continue }
             for carrier in carriers.all[side] ?? [] where !mayMeet(side, by: carrier) {
-                let ends = carriers.targets(of: carrier).map(\.source)
-                keeps.some = true
-                if !carrier.isJoin, old.concreteFamily(of: link.destinationEntity).isSubset(of: ends) {
-                    keeps.all = true
-                }
+                keepsSome = true
+                let targets = carrier.isJoin ? [] : carriers.targets(of: carrier).map(\.source)
+                // A rule of the inverse keeps the links of its own objects.
+                ends.formUnion(side == property ? targets : targets.contains(property.entity) ? [side.entity] : [])
             }
         }
-        return keeps
+        let others = old.concreteFamily(of: link.destinationEntity).filter { carriers.mappings[$0] != nil }
+        return (others.isSubset(of: ends), keepsSome)
     }
 
     /// The losses of links that no other rule keeps.

@@ -193,8 +193,9 @@ struct Ledger {
             // What ends here keeps nothing; beside a copy of all values, one of some keeps nothing more.
             let copies = wholeCopies(of: property, at: index)
             let living = (copies.isEmpty ? all : copies).filter { !carriers[index].continuations(of: $0).isEmpty }
-            // Objects whose loss is told by itself: those that alone stand for objects of the store.
-            let told = carriers[0].sides(of: property).compactMap { now[$0.objects] }.filter { $0.count == 1 }
+            // Objects whose loss is told by itself: nothing else stands for the same objects of the store.
+            let ends = carriers[0].sides(of: property).compactMap { now[$0.objects] }
+            let told = ends.filter { one in ends.allSatisfy { $0.isDisjoint(with: one) || $0.count == 1 } }
             let found = living.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
                 let sides = carriers[index].sides(of: one)
                 return sides.lazy.compactMap { causes[$0] }.first
@@ -202,8 +203,7 @@ struct Ledger {
             }
             var cause = copies.isEmpty || !found.contains(nil) ? found.lazy.compactMap(\.self).first : nil
             // Of several copies one ends here, and no other one has every value.
-            if cause == nil, link(property) == nil,
-                all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
+            if cause == nil, all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
                 wholeCopies(of: property, at: index + 1).isEmpty
             {
                 cause = .carriedInPart(by: [])

@@ -136,6 +136,15 @@ package struct SourceScope {
         }
     }
 
+    /// Adds the rows at the other end of a relationship; a damaged key may lead to a row of another entity, which is none.
+    private mutating func add(
+        related object: Object, on condition: String, isOuter: Bool = false
+    ) throws(FerryError) {
+        // The plus keeps SQLite from an index over the entity numbers.
+        let isKind = layout.isKind("+\(object.alias).", of: object.entity).map { " AND \($0)" } ?? ""
+        add(table: try table(of: object.entity), as: object.alias, on: condition + isKind, isOuter: isOuter)
+    }
+
     package mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
 
     /// Selects a column and returns its index; equal columns share one.
@@ -193,9 +202,7 @@ package struct SourceScope {
                     remedy: "Follow a to-one relationship here.")
             }
             let next = Object(alias: newAlias("t"), entity: relationship.destinationEntity)
-            add(
-                table: try table(of: next.entity), as: next.alias,
-                on: "\(next.alias).Z_PK = \(object.alias).\(column)", isOuter: true)
+            try add(related: next, on: "\(next.alias).Z_PK = \(object.alias).\(column)", isOuter: true)
             joined[key] = next
             object = next
         }
@@ -214,20 +221,19 @@ package struct SourceScope {
                 remedy: "Name a relationship of the source model.")
         }
         let next = Object(alias: newAlias("t"), entity: relationship.destinationEntity)
-        let table = try table(of: next.entity)
         let key = "\(next.alias).Z_PK"
         var expansion = Expansion(object: next)
         switch storage {
         case .foreignKey(_, let column, _, let orderColumn):
-            add(table: table, as: next.alias, on: "\(key) = \(object.alias).\(column)")
+            try add(related: next, on: "\(key) = \(object.alias).\(column)")
             expansion.inverseOrder = orderColumn.map { "\(object.alias).\($0)" }
         case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
-            add(table: table, as: next.alias, on: "\(next.alias).\(column) = \(object.key)")
+            try add(related: next, on: "\(next.alias).\(column) = \(object.key)")
             if case .inverseForeignKey(_, _, _, let order?) = storage { expansion.order = "\(next.alias).\(order)" }
         case .join(let joinTable, let own, let other, let otherOrder, let ownOrder):
             let join = newAlias("j")
             add(table: "\(schema).\(joinTable)", as: join, on: "\(join).\(own) = \(object.key)")
-            add(table: table, as: next.alias, on: "\(key) = \(join).\(other)", isOuter: isSound)
+            try add(related: next, on: "\(key) = \(join).\(other)", isOuter: isSound)
             if isSound { expansion.object.link = "\(join).\(other)" }
             expansion.order = otherOrder.map { "\(join).\($0)" }
             expansion.inverseOrder = ownOrder.map { "\(join).\($0)" }

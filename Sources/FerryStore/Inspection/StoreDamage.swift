@@ -111,7 +111,7 @@ private struct DamageScan {
                         (
                             .wrongEntity,
                             "b.Z_PK IS NOT NULL AND a.\(entityColumn) IS NOT b.Z_ENT"
-                                + (layout.isOwner("a.", of: key).map { " AND \($0)" } ?? "")
+                                + (layout.isKind("a.", of: key.entity).map { " AND \($0)" } ?? "")
                         ))
                 }
                 if let orderColumn {

@@ -31,9 +31,9 @@ extension StoreLayout {
         model.family(of: entity).compactMap { entityNumbers[$0] }.sorted()
     }
 
-    /// Returns the condition that a row is of an entity with a relationship; nil if all rows of the table are.
-    package func isOwner(_ prefix: String, of key: PropertyKey) -> String? {
-        model.root(of: key.entity) == key.entity ? nil : numbers(ofFamily: key.entity).rowCondition(prefix)
+    /// Returns the condition that a row is of an entity or its subentities; nil if all rows of the table are.
+    package func isKind(_ prefix: String, of entity: String) -> String? {
+        model.root(of: entity) == entity ? nil : numbers(ofFamily: entity).rowCondition(prefix)
     }
 
     /// Returns the attribute for a key of ``attributeColumns``: for `composite.leaf`, the leaf.

@@ -70,8 +70,6 @@ final class ExpectedRow {
     let takesFromRow: Bool
     /// The places of cells that need an evaluator or another row.
     let computed: [Int]
-    /// The column of the source's row that is 1 if the values of paths can be taken; nil without paths.
-    let soundColumn: Int?
     /// The mapping's filter, if the source's row alone decides.
     let ownFilter: RowPredicate?
 
@@ -175,11 +173,10 @@ final class ExpectedRow {
             case .notCompared: break
             }
         }
-        soundColumn = rows.soundColumn
         ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
         (self.ownComputed, self.computed) = (ownComputed, computed)
-        takesFromRow = !copies.isEmpty || !ownComputed.isEmpty || soundColumn != nil
+        takesFromRow = !copies.isEmpty || !ownComputed.isEmpty
     }
 
     private static func cell(

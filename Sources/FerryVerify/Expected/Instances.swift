@@ -45,8 +45,8 @@ struct InstanceCount {
                 : "JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK WHERE j.\(links.b) IS NOT NULL"
         } else {
             let other = try context.sourceTable(of: relationship.destinationEntity).name
-            let known = context.source.entityNumbers.values.sorted().sqlList
-            related = "\(links.joined("JOIN", with: other, in: "source")) WHERE t.Z_ENT IN (\(known))"
+            let numbers = context.source.numbers(ofFamily: relationship.destinationEntity)
+            related = "\(links.joined("JOIN", with: other, in: "source")) WHERE \(numbers.rowCondition("t."))"
         }
         return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(related) AND \(condition)")
     }

@@ -13,8 +13,6 @@ struct JoinedPaths {
     /// SQL after the table, whose name is `o`; empty without paths.
     private(set) var joins = ""
     private(set) var columns: [String] = []
-    /// SQL that is 1 if all objects on the paths are of the entities that the model allows.
-    private(set) var checks: [String] = []
     private var names: [String: String] = [:]
     private var places: [PropertyKey: (place: Int, attribute: Attribute)] = [:]
 
@@ -40,8 +38,12 @@ struct JoinedPaths {
             if names[prefix] == nil {
                 let name = "p\(names.count)"
                 names[prefix] = name
-                joins += "\nLEFT JOIN source.\(hop.table) \(name) ON \(name).Z_PK = \(owner).\(hop.key)"
-                checks.append("(\(name).Z_PK IS NULL OR \(name).Z_ENT IN (\(hop.numbers)))")
+                // A damaged key may lead to a row of another entity, which is not related.
+                joins += """
+
+                    LEFT JOIN source.\(hop.table) \(name) ON \(name).Z_PK = \(owner).\(hop.key) \
+                    AND \(name).Z_ENT IN (\(hop.numbers))
+                    """
             }
             owner = names[prefix] ?? owner
         }

@@ -13,8 +13,6 @@ final class MappedSourceRows {
     /// The values at the end of paths; their columns follow those of the row itself.
     private let paths: JoinedPaths
     private let firstPathColumn: Int
-    /// The column that is 1 if the values of paths can be taken; nil without paths.
-    let soundColumn: Int?
     private var attributeColumns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
@@ -58,14 +56,12 @@ final class MappedSourceRows {
         var paths = JoinedPaths(in: context)
         for mapping in mappings { MappedSourceRows.addPaths(of: mapping, withValues: withValues, to: &paths) }
         (self.paths, firstPathColumn) = (paths, names.count + 3)
-        soundColumn = paths.columns.isEmpty ? nil : firstPathColumn + paths.columns.count
         attributeColumns = columns
         self.places = places
         let table = try context.sourceTable(of: root).name
         row = try TableRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
-            and: paths.columns.isEmpty ? [] : paths.columns + [paths.checks.joined(separator: " AND ")],
-            joining: paths.joins,
+            and: paths.columns, joining: paths.joins,
             where: try entity.map {
                 "\(paths.joins.isEmpty ? "" : "o.")Z_ENT = \(try context.sourceNumber(of: $0))"
             }, range: range, in: context)
@@ -97,7 +93,7 @@ final class MappedSourceRows {
     }
 
     /// Whether all values that expressions read are in the current row's statement.
-    var isOwn: Bool { row.isWhole && (soundColumn.map { row.walk.integer($0) == 1 } ?? true) }
+    var isOwn: Bool { row.isWhole }
 
     /// The attributes of `$source` with which a mapping's expressions begin.
     private static func attributes(

@@ -74,7 +74,6 @@ extension RowWalk {
     ) throws -> Bool {
         guard actual.isWhole, row.isWhole || version == nil && !expected.takesFromRow else { return false }
         let (found, source) = (actual.walk, row.walk)
-        if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source), found.areNull(expected.nulls)

@@ -224,11 +224,15 @@ final class SourceObjects: PlainObjectSource {
         if let known = SoundLinks(relationship.property, of: relationship.entity, in: context), sound.contains(known) {
             related = "\(link).\(links.b), \(known.number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"
-        } else if links.areInRowsOfB {
-            tables += " WHERE"
         } else {
-            let other = try context.sourceTable(of: declared.destinationEntity).name
-            tables += " CROSS JOIN source.\(other) t ON t.Z_PK = \(link).\(links.b) WHERE"
+            if !links.areInRowsOfB {
+                let other = try context.sourceTable(of: declared.destinationEntity).name
+                tables += " CROSS JOIN source.\(other) t ON t.Z_PK = \(link).\(links.b)"
+            }
+            // A damaged key may lead to a row of another entity, which is not related. The plus keeps SQLite from the index
+            // over the entity numbers.
+            let isKind = context.source.isKind("+t.", of: declared.destinationEntity)
+            tables += " WHERE" + (isKind.map { " \($0) AND" } ?? "")
         }
         let order = [links.a, links.bOrder, links.b].compactMap { $0 }.map { "\(link).\($0)" }.joined(separator: ", ")
         return try context.connection.prepare(
