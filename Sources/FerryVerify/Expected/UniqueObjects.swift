@@ -81,6 +81,8 @@ final class UniqueObjects {
         var isDistinct = true
         /// The hash of the last search; nil if its values equal no others.
         var sought: UniqueHash?
+        /// Whether the destination's object at the next key has it.
+        var isNext = false
         let recent: RecentObjects
         fileprivate var find, add, remove: Statement?
 
@@ -177,10 +179,13 @@ final class UniqueObjects {
                 $0.entity == mapping.destination && $0.search == expected.search
             }), let find = lookup.find
         else { preconditionFailure("no lookup for \(mapping.name)") }
-        lookup.sought = lookup.search.hash(of: sought, key)
+        (lookup.sought, lookup.isNext) = (lookup.search.hash(of: sought, key), false)
         guard let hash = lookup.sought else { return nil }
         if let known = lookup.recent.find(hash) { return known }
-        if lookup.isDistinct, let stored = try stored(), lookup.search.hash(of: stored, key) == hash { return nil }
+        if lookup.isDistinct, let stored = try stored(), lookup.search.hash(of: stored, key) == hash {
+            lookup.isNext = true
+            return nil
+        }
         try find.bind(hash)
         defer { find.reset() }
         guard try find.step() else { return nil }
@@ -202,8 +207,9 @@ final class UniqueObjects {
             func hash(_ value: ((String) throws -> PlainValue)?) throws -> UniqueHash? {
                 try value.flatMap { lookup.search.hash(of: try lookup.search.attributes.map($0), self.key) }
             }
-            let right = lookup.search == maker ? lookup.sought : try hash(expected)
-            let found = try hash(stored)
+            let isMaker = lookup.search == maker
+            let right = isMaker ? lookup.sought : try hash(expected)
+            let found = isMaker && lookup.isNext ? right : try hash(stored)
             if lookup.isDistinct, found == right {
                 if let right { lookup.recent.add(right, key: key) }
                 continue
