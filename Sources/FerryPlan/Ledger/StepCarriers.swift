@@ -98,30 +98,35 @@ struct StepCarriers {
                 all[StoredProperty(entity: mapping.source, property: path.keys[0]), default: []].append(
                     Carrier(reading: reading, destination: destination))
             } else if path.keys.isEmpty, let iteration = mapping.iteration, path.base == .variable(iteration.variable),
-                let name = joined(by: mapping)
+                let (name, owner) = joined(by: mapping)
             {
                 // The new object stands for the link: it is related to the objects at both ends.
+                let end = StoredProperty(entity: mapping.destination, property: rule.name, otherEnd: owner)
                 all[StoredProperty(entity: mapping.source, property: name), default: []].append(
-                    Carrier(reading: reading, destination: destination, isJoin: true))
+                    Carrier(reading: reading, destination: end, isJoin: true))
             }
         }
     }
 
-    /// The relationship whose links become objects of an iterating mapping that are related to the source object, too.
-    private func joined(by mapping: ResolvedEntityMapping) -> String? {
+    /// The relationship whose links become objects of an iterating mapping that are related to the source object, too, and
+    /// their relationship to it, if they have one.
+    private func joined(by mapping: ResolvedEntityMapping) -> (name: String, owner: String?)? {
         guard let path = mapping.iteration.flatMap({ IterationPath.relationships(of: $0.elements) }), path.count == 1,
             mapping.unique.isEmpty
         else { return nil }
         func isOfSource(_ rule: ResolvedRelationship) -> Bool {
             rule.from == .variable("source") || rule.from == .evaluatedObject
         }
-        let isRelated =
-            mapping.relationships.contains { !$0.mappings.isEmpty && isOfSource($0) }
-            || (mappings[mapping.source] ?? []).contains { other in
-                other.iteration == nil
-                    && other.relationships.contains { $0.mappings.contains(mapping.name) && isOfSource($0) }
+        if let own = mapping.relationships.first(where: { !$0.mappings.isEmpty && isOfSource($0) }) {
+            return (path[0], own.name)
+        }
+        for other in mappings[mapping.source] ?? [] where other.iteration == nil {
+            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && isOfSource($0) }) {
+                let new = step.destination.model
+                return (path[0], new.relationship(rule.name, of: other.destination).flatMap(new.inverse)?.name)
             }
-        return isRelated ? path[0] : nil
+        }
+        return nil
     }
 
     // MARK: Continuations
@@ -134,9 +139,19 @@ struct StepCarriers {
             let mappings = mappings[property.entity] ?? []
             return Set(mappings.carriers.map { StoredProperty(entity: $0.destination, property: nil) })
         }
-        return sides(of: property).reduce(into: []) { found, side in
+        let found = model.ends(of: property).reduce(into: Set<StoredProperty>()) { found, side in
             for carrier in all[side] ?? [] { found.insert(carrier.destination) }
         }
+        guard let other = property.other else { return found }
+        // An object that stands for a link does so only with both ends.
+        let new = step.destination.model
+        let others = continuations(of: other).flatMap { new.ends(of: $0) }
+        return Set(
+            found.flatMap { new.ends(of: $0) }.compactMap { end in
+                others.first { $0.entity == end.entity && $0 != end }.map {
+                    StoredProperty(entity: end.entity, property: end.property, otherEnd: $0.property)
+                }
+            })
     }
 
     func continuations(of properties: Set<StoredProperty>) -> Set<StoredProperty> {
@@ -191,15 +206,10 @@ struct StepCarriers {
         properties.flatMap { all[$0] ?? [] }.contains { $0.rule?.expression?.mayLeaveOut == true }
     }
 
-    /// A property, and of a relationship the inverse of every entity at the other end.
+    /// A property, and of a relationship the inverse of every entity at the other end; of a link that has become an object
+    /// those of both ends.
     func sides(of property: StoredProperty) -> [StoredProperty] {
-        guard let name = property.property, let relationship = model.relationship(name, of: property.entity),
-            let inverse = model.inverse(of: relationship)
-        else { return [property] }
-        return [property]
-            + model.family(of: relationship.destinationEntity).map {
-                StoredProperty(entity: $0, property: inverse.name)
-            }
+        model.ends(of: property) + (property.other.map(model.ends) ?? [])
     }
 
     /// The mappings to whose objects a rule of a relationship relates.
@@ -259,8 +269,27 @@ package struct StoredProperty: Sendable, Hashable {
     package var entity: String
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
     package var property: String?
+    /// Of an object that stands for a link its relationship to the other end; no part of the name.
+    var otherEnd: String?
+
+    package init(entity: String, property: String?) { (self.entity, self.property) = (entity, property) }
+
+    init(entity: String, property: String?, otherEnd: String?) {
+        (self.entity, self.property, self.otherEnd) = (entity, property, otherEnd)
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.entity == right.entity && left.property == right.property
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(entity)
+        hasher.combine(property)
+    }
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
+
+    var other: StoredProperty? { otherEnd.map { StoredProperty(entity: entity, property: $0) } }
 
     /// The objects that have the property.
     var objects: StoredProperty { StoredProperty(entity: entity, property: nil) }
@@ -271,6 +300,15 @@ extension ManagedObjectModel {
     func storedProperties(of entity: String) -> [String] {
         leaves(of: entity).filter { !$0.isTransient && !isComputedByStore($0, of: entity) }.map(\.name)
             + relationships(of: entity).filter { !$0.isTransient }.map(\.name)
+    }
+
+    /// A property, and of a relationship the inverse of every entity at the other end.
+    func ends(of property: StoredProperty) -> [StoredProperty] {
+        guard let name = property.property, let relationship = relationship(name, of: property.entity),
+            let inverse = inverse(of: relationship)
+        else { return [property] }
+        return [property]
+            + family(of: relationship.destinationEntity).map { StoredProperty(entity: $0, property: inverse.name) }
     }
 
     /// The concrete entities, in name order.
