@@ -153,6 +153,24 @@ struct UniqueObjectsTests {
         #expect(statements.withLock { !$0.contains { $0.contains("INTO lookups.unique_0_1 VALUES") } })
     }
 
+    @Test("Of carried authors with one name the first is found", arguments: limits)
+    func findsFirst(limit: Int?) throws {
+        let last = Self.carried
+        try Connection(path: folder.path + "/source.sqlite", mode: .readWrite).execute(
+            """
+            UPDATE ZAUTHOR SET ZNAME = 'Author 1' WHERE Z_PK = \(last);
+            UPDATE ZBOOK SET ZBY = 'Author 1' WHERE ZBY = 'Author \(last)';
+            """)
+        try damage(
+            """
+            UPDATE ZAUTHOR SET ZNAME = 'Author 1' WHERE Z_PK = \(last);
+            UPDATE ZBOOK SET ZAUTHOR = 1 WHERE ZAUTHOR = \(last);
+            """)
+        #expect(try differences(limit) == [])
+        try damage("UPDATE ZBOOK SET ZAUTHOR = \(last) WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK WHERE ZAUTHOR = 1)")
+        #expect(try differences(limit).map(\.check) == [.relationships])
+    }
+
     @Test("A repeatedly stopped verification ends with the same report", arguments: [true, false])
     func goesOn(isSound: Bool) throws {
         if !isSound { try damage("UPDATE ZAUTHOR SET ZNAME = 'Nemo' WHERE Z_PK = \(firstMade + 100)") }
