@@ -13,6 +13,7 @@ package final class ResolvedStep: Sendable {
     package let mappingModels: [MappingModel]
     /// In processing order: by mapping model, then in its own order.
     package let entityMappings: [ResolvedEntityMapping]
+    package let hasPolicies: Bool
     /// Warnings of the resolution, for the plan.
     package let warnings: [FerryWarning]
     /// Rules that a different rule of the inverse replaces.
@@ -29,6 +30,7 @@ package final class ResolvedStep: Sendable {
         self.destination = destination
         self.mappingModels = mappingModels
         self.entityMappings = entityMappings
+        hasPolicies = entityMappings.contains { $0.policy != nil }
         self.overruled = overruled
         self.middle = middle
         var seen: Set<FerryWarning> = []
@@ -42,10 +44,9 @@ package final class ResolvedStep: Sendable {
             warnings: warnings, overruled: overruled, middle: middle)
     }
 
-    package var hasPolicies: Bool { entityMappings.contains { $0.policy != nil } }
-
     package func entityMapping(named name: String) -> ResolvedEntityMapping? {
-        entityMappings.first { $0.name == name }
+        // Without a copy of each.
+        entityMappings.indices.first { entityMappings[$0].name == name }.map { entityMappings[$0] }
     }
 
     /// Source entities without an entity mapping, including abstract ones.

@@ -8,8 +8,9 @@ package struct RunEstimate: Sendable {
     /// The places of the items by name, and those of statements: a report comes for every few rows.
     private let named: [String: [Int]]
     private let statements: [Int]
-    /// The completed share of each item.
+    /// The completed share of each item, and the first place that is not known to be complete.
     private var done: [Double]
+    private var firstOpen = 0
     /// The bytes of all items, and those left, by kind.
     private let all: [Double]
     private var rest: [Double]
@@ -51,8 +52,10 @@ package struct RunEstimate: Sendable {
     /// Takes a report of the current phase; only verification does several pieces at one time.
     package mutating func advance(_ update: ProgressUpdate, step: Int?, at now: UInt64) {
         guard let item = item(of: update, step) else { return }
-        if item != current {
-            complete(before: update.phase == .verify ? first(of: .verify, step) ?? item : item, at: now)
+        if update.phase != .verify {
+            complete(before: item, at: now)
+        } else if current.map({ !isOf(.verify, step, $0) }) ?? true {
+            complete(before: first(of: .verify, step) ?? item, at: now)
         }
         current = item
         let total = update.total.map(Double.init) ?? items[item].rows
@@ -74,7 +77,9 @@ package struct RunEstimate: Sendable {
     }
 
     private mutating func complete(before end: Int, at now: UInt64) {
-        let open = (0..<end).filter { done[$0] < 1 }
+        guard end > firstOpen else { return }
+        let open = (firstOpen..<end).filter { done[$0] < 1 }
+        firstOpen = end
         if !open.isEmpty { gain(open.map { ($0, 1 - done[$0]) }, at: now) }
     }
 

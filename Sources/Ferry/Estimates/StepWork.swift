@@ -135,11 +135,11 @@ private struct StepWork {
 
     /// A pass over the rows of a table for mappings that share it.
     private func rows(of positions: [Int]) -> WorkItem? {
-        let plans = step.partitions.flatMap(\.entityMappings).filter { positions.contains($0.mapping.position) }
-        guard let first = plans.first else { return nil }
-        let kind = plans.contains { $0.mapping.executor == .row } ? WorkKind.rowsInSwift : .statement
-        var sum = item(.rows, first.mapping.name, kind, 0)
-        for mapping in plans.map(\.mapping) {
+        let mappings = positions.map { step.resolved.entityMappings[$0] }
+        guard let first = mappings.first else { return nil }
+        let kind = mappings.contains { $0.executor == .row } ? WorkKind.rowsInSwift : .statement
+        var sum = item(.rows, first.name, kind, 0)
+        for mapping in mappings {
             let (read, made) = (before.rows(of: mapping.source), before.objects(madeBy: mapping))
             let found = program?.fills.inline(of: mapping).count { $0.contribution.key == .lookedUp } ?? 0
             sum.bytes += before.work(of: mapping.source, rows: read) + after.work(of: mapping.destination, rows: made)
