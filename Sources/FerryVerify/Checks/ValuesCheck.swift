@@ -58,18 +58,22 @@ private struct SourceValues: Sendable {
             mappings.allSatisfy({ $0.policy == nil && $0.unique.isEmpty })
         else { return nil }
         let names = Set(own.compactMap(\.property))
-        let open = model.leaves(of: entity).compactMap { leaf -> Open? in
-            guard !leaf.isTransient, !model.isComputedByStore(leaf, of: entity), !names.contains(leaf.name),
-                !pathEnds.contains(leaf.name), let column = context.source.column(of: leaf.name, in: entity)?.name
-            else { return nil }
-            var open = Open(attribute: leaf.name, column: column)
-            for mapping in mappings {
-                for rule in mapping.attributes where rule.expression?.copies(leaf.name) == true {
-                    if mapping.carriesEveryObject { return nil }
-                    open.copies.insert(PropertyKey(mapping.destination, rule.name))
+        var copies: [String: Set<PropertyKey>] = [:]
+        var carried: Set<String> = []
+        for mapping in mappings {
+            for rule in mapping.attributes {
+                for name in rule.expression?.copied ?? [] {
+                    copies[name, default: []].insert(PropertyKey(mapping.destination, rule.name))
+                    if mapping.carriesEveryObject { carried.insert(name) }
                 }
             }
-            return open
+        }
+        let open = model.leaves(of: entity).compactMap { leaf -> Open? in
+            guard !carried.contains(leaf.name), !leaf.isTransient, !model.isComputedByStore(leaf, of: entity),
+                !names.contains(leaf.name),
+                !pathEnds.contains(leaf.name), let column = context.source.column(of: leaf.name, in: entity)?.name
+            else { return nil }
+            return Open(attribute: leaf.name, column: column, copies: copies[leaf.name] ?? [])
         }
         if open.isEmpty { return nil }
         self.entity = entity
@@ -103,16 +107,16 @@ private struct SourceValues: Sendable {
 }
 
 extension Expression {
-    /// Whether the value is that of an attribute of the source object, wherever it has one.
-    fileprivate func copies(_ attribute: String) -> Bool {
+    /// The attributes of the source object of which the value is that of one, wherever it has one.
+    fileprivate var copied: [String] {
         switch self {
-        case .keyPath: (sourceKeys ?? fromSource.sourceKeys) == attribute
-        case .ifNil(let value, _): value.copies(attribute)
-        case .ternary(_, let value, let other): value.copies(attribute) || other.copies(attribute)
+        case .keyPath: (sourceKeys ?? fromSource.sourceKeys).map { [$0] } ?? []
+        case .ifNil(let value, _): value.copied
+        case .ternary(_, let value, let other): value.copied + other.copied
         case .predefined("castObject:toType:", let operands), .predefined("noindex:", let operands),
             .predefined(Expression.validSelector, let operands):
-            operands.first?.copies(attribute) == true
-        default: false
+            operands.first?.copied ?? []
+        default: []
         }
     }
 
