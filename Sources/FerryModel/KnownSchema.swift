@@ -31,7 +31,7 @@ package struct KnownSchema: Sendable, Hashable {
 
         /// Returns a column by name, without regard to case.
         package func column(_ name: String) -> Column? {
-            // Stores have thousands of columns, mostly as they are named here.
+            // A table may have thousands of columns, and mostly has the name as it is given.
             if let exact = columns.first(where: { $0.name == name }) { return exact }
             let upper = name.uppercased()
             return columns.first { $0.name.uppercased() == upper }

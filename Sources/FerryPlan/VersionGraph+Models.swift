@@ -15,7 +15,9 @@ extension VersionGraph {
     ///   - start: Its first version.
     /// - Returns: The path, with the reason as a note; nil if there is none.
     mutating func keepingMostByModels(_ path: [Edge]?, from start: ModelVersion) -> [Edge]? {
-        guard route.infers, catalog.order != .identifiers, node(start) >= 0, nodes.count > 2 else { return path }
+        guard route.infers, catalog.order != .identifiers, node(start) >= 0, catalog.versions.count > 2 else {
+            return path
+        }
         // One mapping model that leads all the way is on the way, whatever it loses.
         if let path, path.count == 1, !path[0].isInferred { return path }
         var lost: Set<StoredProperty> = []
@@ -52,11 +54,6 @@ extension VersionGraph {
         return found
     }
 
-    /// The first version of each node.
-    private var nodes: [ModelVersion] {
-        catalog.versions.indices.filter { node(catalog.versions[$0]) == $0 }.map { catalog.versions[$0] }
-    }
-
     private func words(_ path: [Edge]) -> String { names(of: path).joined(separator: " → ") }
 
     /// The given mapping models that a path uses, by their places in ``edges``.
@@ -89,9 +86,9 @@ extension VersionGraph {
     ///
     /// A mapping model that cannot run counts only with `overRefused`, and then as if it kept every property.
     private func pathByModels(from start: ModelVersion, overRefused: Bool = false) -> [Edge]? {
-        let nodes = nodes
+        let nodes = catalog.versions.indices.filter { node(catalog.versions[$0]) == $0 }.map { catalog.versions[$0] }
         guard let first = nodes.firstIndex(where: { $0.hashes == start.hashes }),
-            let last = nodes.firstIndex(where: { $0.hashes == target.hashes })
+            let last = nodes.firstIndex(where: { $0.hashes == target.hashes }), nodes.count > 2
         else { return nil }
         var search = ModelSearch(ModelDistances(nodes.map { named($0).model }), from: first, to: last)
         var known: [[Int]: Edge] = [:]

@@ -252,7 +252,8 @@ struct Ledger {
         return later.losses(of: [:], areEstimated: true).filter { $0.step == 1 }.map { loss in
             var loss = loss
             let sides = later.names(of: loss)
-            let properties = Set(origins.filter { !$0.value.isDisjoint(with: sides) }.keys)
+            let properties = Set(
+                origins.filter { $0.value.contains { !sides.isDisjoint(with: carriers[index].sides(of: $0)) } }.keys)
             if !properties.allSatisfy({ keepsNumber(of: $0, before: index) }) { loss.pass = 0 }
             // Only the first pass counts the values that `onInvalid` leaves empty.
             if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }

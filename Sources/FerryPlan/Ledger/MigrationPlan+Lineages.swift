@@ -31,7 +31,7 @@ extension MigrationPlan {
                 return stops
             }
             if next != now {
-                stops.append(.init(version: version, properties: next.map(\.name).sorted(), isByPolicy: false))
+                stops.append(.init(version: version, properties: Set(next.map(\.name)).sorted(), isByPolicy: false))
             }
             if next.isEmpty { return stops }
             now = next

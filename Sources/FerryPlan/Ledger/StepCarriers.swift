@@ -147,8 +147,8 @@ struct StepCarriers {
         let new = step.destination.model
         let others = continuations(of: other).flatMap { new.ends(of: $0) }
         return Set(
-            found.flatMap { new.ends(of: $0) }.compactMap { end in
-                others.first { $0.entity == end.entity && $0 != end }.map {
+            found.flatMap { new.ends(of: $0) }.flatMap { end in
+                others.filter { $0.entity == end.entity && $0 != end }.map {
                     StoredProperty(entity: end.entity, property: end.property, otherEnd: $0.property)
                 }
             })
@@ -269,23 +269,8 @@ package struct StoredProperty: Sendable, Hashable {
     package var entity: String
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
     package var property: String?
-    /// Of an object that stands for a link its relationship to the other end; no part of the name.
+    /// Of an object that stands for a link its relationship to the other end.
     var otherEnd: String?
-
-    package init(entity: String, property: String?) { (self.entity, self.property) = (entity, property) }
-
-    init(entity: String, property: String?, otherEnd: String?) {
-        (self.entity, self.property, self.otherEnd) = (entity, property, otherEnd)
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.entity == right.entity && left.property == right.property
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(entity)
-        hasher.combine(property)
-    }
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
@@ -302,8 +287,9 @@ extension ManagedObjectModel {
             + relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
-    /// A property, and of a relationship the inverse of every entity at the other end.
+    /// A property by itself, and of a relationship the inverse of every entity at the other end.
     func ends(of property: StoredProperty) -> [StoredProperty] {
+        let property = StoredProperty(entity: property.entity, property: property.property)
         guard let name = property.property, let relationship = relationship(name, of: property.entity),
             let inverse = inverse(of: relationship)
         else { return [property] }

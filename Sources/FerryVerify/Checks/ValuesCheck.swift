@@ -70,8 +70,8 @@ private struct SourceValues: Sendable {
         }
         let open = model.leaves(of: entity).compactMap { leaf -> Open? in
             guard !carried.contains(leaf.name), !leaf.isTransient, !model.isComputedByStore(leaf, of: entity),
-                !names.contains(leaf.name),
-                !pathEnds.contains(leaf.name), let column = context.source.column(of: leaf.name, in: entity)?.name
+                !names.contains(leaf.name), !pathEnds.contains(leaf.name),
+                let column = context.source.column(of: leaf.name, in: entity)?.name
             else { return nil }
             return Open(attribute: leaf.name, column: column, copies: copies[leaf.name] ?? [])
         }

@@ -6,8 +6,8 @@ internal import FerrySQLite
 final class IntegerRun {
     typealias Row = (Int64, Int64, Int64)
 
-    private static let mostRows = 1_365
     private static let rowBytes = MemoryLayout<Row>.size
+    private static let mostRows = (32 << 10) / rowBytes
 
     let table: String
     private let waiting: UnsafeMutablePointer<Row>
