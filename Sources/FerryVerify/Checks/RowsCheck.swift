@@ -113,7 +113,7 @@ struct RowsCheck: Check {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
-            let objects = UniqueObjects(newKeyMappings, of: root, number: number, in: context)
+            let objects = try UniqueObjects(newKeyMappings, of: root, number: number, in: context)
             try objects.fill()
             try context.pausing("rows:\(root)") { try walk(root, part, objects) }
         }

@@ -42,10 +42,10 @@ final class ExpectedRow {
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
-    /// The columns of the attributes of `unique` in a row that is read.
-    let uniquePlaces: [Int]
     /// The cells of the attributes of `unique`; nil for one that is not stored.
     private let uniqueCells: [Int?]
+    /// The values of `unique` that were sought last.
+    private var sought: [PlainValue] = []
     /// Whether a policy makes the objects.
     let hasPolicy: Bool
     let filter: Predicate?
@@ -68,8 +68,10 @@ final class ExpectedRow {
     }
     /// Whether cells other than ``computed`` take something from the source's row.
     let takesFromRow: Bool
-    /// The places of cells that need an evaluator or another row.
+    /// The places of cells that need an evaluator or another row, but those of `unique`.
     let computed: [Int]
+    /// Those of `unique`, with their places among its attributes: they were computed for the search.
+    private let computedForSearch: [(place: Int, value: Int)]
     /// The mapping's filter, if the source's row alone decides.
     let ownFilter: RowPredicate?
 
@@ -140,7 +142,6 @@ final class ExpectedRow {
         }
         self.cells = cells
         self.places = places
-        uniquePlaces = mapping.unique.compactMap { places[$0].map { $0 + Self.firstColumn } }
         uniqueCells = mapping.unique.map { places[$0] }
         (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
         self.notRecomputed = notRecomputed
@@ -175,7 +176,11 @@ final class ExpectedRow {
         }
         ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
-        (self.ownComputed, self.computed) = (ownComputed, computed)
+        let forSearch = uniqueCells.enumerated().compactMap { value, place in
+            place.flatMap { computed.contains($0) ? (place: $0, value: value) : nil }
+        }
+        (self.ownComputed, computedForSearch) = (ownComputed, forSearch)
+        self.computed = computed.filter { place in !forSearch.contains { $0.place == place } }
         takesFromRow = !copies.isEmpty || !ownComputed.isEmpty
     }
 
@@ -308,7 +313,12 @@ final class ExpectedRow {
 
     /// The values of `unique`, as their columns store them.
     func uniqueValues(in scope: PlainScope, _ row: TableRows) throws -> [PlainValue] {
-        try uniqueCells.map { place in try place.flatMap { try value(at: $0, in: scope, row) } ?? .null }
+        sought = try uniqueCells.map { place in try place.flatMap { try value(at: $0, in: scope, row) } ?? .null }
+        return sought
+    }
+
+    func holdsSought(_ found: Statement) -> Bool {
+        computedForSearch.allSatisfy { StoredValue.isEqual(found, $0.place + Self.firstColumn, to: sought[$0.value]) }
     }
 
     /// The location of a cell's value, if it is a stored value too large to be read with its row.

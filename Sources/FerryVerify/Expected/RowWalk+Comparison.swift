@@ -20,7 +20,7 @@ extension RowWalk {
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
                 keys.compareAdditionalRow(actualKey, actual)
                 if let entity {
-                    try lookups?.settle(entity: entity, key: actualKey, expected: nil, stored: stored(as: entity))
+                    try lookups?.settle(entity: entity, key: actualKey, expected: nil, stored: actual)
                 }
             }
             done += 1
@@ -84,7 +84,8 @@ extension RowWalk {
         }
         guard try expected.holdsOwnComputed(found, for: source) else { return false }
         guard let scope else { return true }
-        return try expected.computed.allSatisfy { try isAsComputed($0, expected, scope, row) }
+        return try expected.holdsSought(found)
+            && expected.computed.allSatisfy { try isAsComputed($0, expected, scope, row) }
     }
 
     /// The first column of the current destination row that is not as expected.
@@ -168,19 +169,14 @@ extension RowWalk {
         value: @escaping (String) throws -> PlainValue
     ) throws {
         try reportAdditionalRows(before: key)
-        let isThere = actualKey == key && actual.integer(1) == expected.entityNumber
-        let entity = expected.mapping.destination
         try lookups?.settle(
-            entity: entity, key: key, by: maker, expected: value, stored: isThere ? stored(as: entity) : nil)
+            entity: expected.mapping.destination, key: key, by: maker, expected: value,
+            stored: stored(at: key, expected))
     }
 
-    /// The stored values of the current row, an object of the entity.
-    private func stored(as entity: String) -> (String) throws -> PlainValue {
-        { [context, table, actual] attribute in
-            let column = context.destination.column(of: attribute, in: entity)
-            let place = column.flatMap { column in table.columns.firstIndex { $0.name == column.name } }
-            return try place.map { try actual.raw($0 + ExpectedRow.firstColumn) } ?? .null
-        }
+    /// The destination's row at a key, if it is the next one and of the entity; else nil.
+    private func stored(at key: Int64, _ expected: ExpectedRow) -> TableRows? {
+        actualKey == key && actual.integer(1) == expected.entityNumber ? actual : nil
     }
 
     // MARK: Objects with new keys
@@ -219,13 +215,6 @@ extension RowWalk {
         }
     }
 
-    /// The values of `unique` at a key, if the mapping can have made the object and none of them is large.
-    private func uniqueValues(at key: Int64, _ expected: ExpectedRow) throws -> [PlainValue]? {
-        guard actualKey == key, actual.integer(1) == expected.entityNumber else { return nil }
-        let places = expected.uniquePlaces
-        return places.contains(where: actual.isLarge) ? nil : try places.map { try actual.raw($0) }
-    }
-
     func make(
         _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: TableRows, next: inout Int64,
         _ counts: inout RecountedMappings
@@ -236,8 +225,7 @@ extension RowWalk {
         var key = next
         if expected.search != nil, let lookups,
             let found = try lookups.find(
-                expected, expected.uniqueValues(in: scope, row), before: key,
-                stored: { try uniqueValues(at: next, expected) })
+                expected, expected.uniqueValues(in: scope, row), before: key, stored: stored(at: key, expected))
         {
             key = found
             counts.byMapping[expected.position].merged += 1

@@ -76,20 +76,31 @@ final class UniqueObjects {
     private final class Lookup {
         let search: UniqueSearch
         let entity: String
+        /// Of the attributes of `unique` in the destination's rows; nil for one that is not stored.
+        let places: [Int?]
         let table: String
         /// Whether no two objects have equal values: then an object with the sought ones is the first.
         var isDistinct = true
         /// The hash of the last search; nil if its values equal no others.
         var sought: UniqueHash?
-        /// Whether the destination's object at the next key has it.
-        var isNext = false
+        /// The hash of the destination's row at a key: usually several searches see the same one.
+        private var stored: (key: Int64, hash: UniqueHash?)?
         let recent: RecentObjects
         fileprivate var find, add, remove: Statement?
 
-        init(_ mapping: ResolvedEntityMapping, number: Int, bytes: Int) {
-            (search, entity) = (UniqueSearch(mapping), mapping.destination)
+        init(_ mapping: ResolvedEntityMapping, places: [Int?], number: Int, bytes: Int) {
+            (search, entity, self.places) = (UniqueSearch(mapping), mapping.destination, places)
             table = "lookups.unique_\(number)_\(mapping.position)"
             recent = RecentObjects(bytes: bytes)
+        }
+
+        /// The hash of a destination row; nil if its values equal no others.
+        func hash(of row: TableRows, _ key: KeyedHash.Key) throws -> UniqueHash? {
+            let number = row.integer(0)
+            if let stored, stored.key == number { return stored.hash }
+            let hash = search.hash(of: try places.map { place in try place.map(row.raw) ?? .null }, key)
+            stored = (number, hash)
+            return hash
         }
     }
 
@@ -99,7 +110,7 @@ final class UniqueObjects {
     private let context: VerificationContext
 
     /// The objects that the mappings find in a root table; the number distinguishes root tables.
-    init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) {
+    init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) throws {
         (self.root, self.context) = (root, context)
         key = context.progress.hashKey()
         var searches: [ResolvedEntityMapping] = []
@@ -110,7 +121,15 @@ final class UniqueObjects {
             if !isKnown { searches.append(mapping) }
         }
         let bytes = context.verification.knownValueBytes / max(1, searches.count)
-        lookups = searches.map { Lookup($0, number: number, bytes: bytes) }
+        let columns = try context.destinationTable(of: root).columns
+        lookups = searches.map { mapping in
+            let places = mapping.unique.map { attribute in
+                context.destination.column(of: attribute, in: mapping.destination).flatMap { column in
+                    columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
+                }
+            }
+            return Lookup(mapping, places: places, number: number, bytes: bytes)
+        }
     }
 
     func isNeeded(for entity: String) -> Bool { lookups.contains { $0.entity == entity } }
@@ -169,23 +188,19 @@ final class UniqueObjects {
     // MARK: The walk
 
     /// The key of the first object of the mapping's destination entity with the sought values of `unique`; nil if an object
-    /// is made at the next key, where the destination's object has the stored values, nil if there is none.
-    func find(
-        _ expected: ExpectedRow, _ sought: [PlainValue], before next: Int64, stored: () throws -> [PlainValue]?
-    ) throws -> Int64? {
+    /// is made at the next key, where the destination has the stored row of the entity, or none.
+    func find(_ expected: ExpectedRow, _ sought: [PlainValue], before next: Int64, stored: TableRows?) throws -> Int64?
+    {
         let mapping = expected.mapping
         guard
             let lookup = lookups.first(where: {
                 $0.entity == mapping.destination && $0.search == expected.search
             }), let find = lookup.find
         else { preconditionFailure("no lookup for \(mapping.name)") }
-        (lookup.sought, lookup.isNext) = (lookup.search.hash(of: sought, key), false)
+        lookup.sought = lookup.search.hash(of: sought, key)
         guard let hash = lookup.sought else { return nil }
+        if lookup.isDistinct, let stored, try lookup.hash(of: stored, key) == hash { return nil }
         if let known = lookup.recent.find(hash) { return known }
-        if lookup.isDistinct, let stored = try stored(), lookup.search.hash(of: stored, key) == hash {
-            lookup.isNext = true
-            return nil
-        }
         try find.bind(hash)
         defer { find.reset() }
         guard try find.step() else { return nil }
@@ -197,19 +212,18 @@ final class UniqueObjects {
 
     /// Corrects the tables if an object's stored values are not the expected ones.
     ///
-    /// The values are by attribute: nil if no object is expected at the key, or if there is none of the entity. Without a
-    /// maker, the object exists independently of a search.
+    /// The expected values are by attribute, and nil if no object is expected at the key; the stored row is nil if there is
+    /// none of the entity. Without a maker, the object exists independently of a search.
     func settle(
         entity: String, key: Int64, by maker: UniqueSearch? = nil, expected: ((String) throws -> PlainValue)?,
-        stored: ((String) throws -> PlainValue)?
+        stored: TableRows?
     ) throws {
         for lookup in lookups where lookup.entity == entity {
-            func hash(_ value: ((String) throws -> PlainValue)?) throws -> UniqueHash? {
-                try value.flatMap { lookup.search.hash(of: try lookup.search.attributes.map($0), self.key) }
-            }
-            let isMaker = lookup.search == maker
-            let right = isMaker ? lookup.sought : try hash(expected)
-            let found = isMaker && lookup.isNext ? right : try hash(stored)
+            let right =
+                lookup.search == maker
+                ? lookup.sought
+                : try expected.flatMap { lookup.search.hash(of: try lookup.search.attributes.map($0), self.key) }
+            let found = try stored.flatMap { try lookup.hash(of: $0, self.key) }
             if lookup.isDistinct, found == right {
                 if let right { lookup.recent.add(right, key: key) }
                 continue

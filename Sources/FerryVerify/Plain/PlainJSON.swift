@@ -167,8 +167,10 @@ struct PlainJSONDocument {
         case UInt8(ascii: "[") where !isNamed || isObject: break
         default: throw text.failure ?? PlainJSON.Invalid(offset: 0)
         }
-        var parser = PlainJSONParser(text, keepsNodes: false, at: list.lowerBound + 1)
-        while let element = try parser.nextElement() { try body(try PlainJSON(text.bytes(element))) }
+        var parser = PlainJSONParser(text, keepsNodes: true, at: list.lowerBound + 1)
+        while let element = try parser.nextElement() {
+            try body(PlainJSONTree(bytes: text.bytes(element), nodes: parser.nodes).value(of: 0))
+        }
     }
 
     private static func eachElement(

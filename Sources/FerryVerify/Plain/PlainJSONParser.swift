@@ -31,6 +31,8 @@ struct PlainJSONParser {
     private(set) var nodes: [Node] = []
     private var open: [Open] = []
     private var offset: Int
+    /// The offset from which nodes count: a kept part has its own bytes.
+    private var base = 0
     /// The text's bytes in memory, and the offset of the first of them: the parser reads most bytes one by one.
     private var piece: (bytes: [UInt8], start: Int) = ([], 0)
 
@@ -48,7 +50,7 @@ struct PlainJSONParser {
         return value
     }
 
-    /// The place of the next element of an array, which is checked; nil at its end.
+    /// The place of the next element of an array, whose nodes are kept alone; nil at its end.
     ///
     /// - Throws: What the text throws.
     mutating func nextElement() throws -> Range<Int>? {
@@ -56,6 +58,7 @@ struct PlainJSONParser {
         if next == UInt8(ascii: ",") { offset += 1 }
         skipBlanks()
         let isEnd = next == UInt8(ascii: "]")
+        (base, nodes) = (offset, [])
         let element = Result { try isEnd ? nil : value { _, _ in } }
         if let failure = text.failure { throw failure }
         return try element.get()
@@ -121,13 +124,13 @@ struct PlainJSONParser {
     // MARK: Nodes
 
     private mutating func begin(_ kind: Kind) {
-        if keepsNodes { nodes.append(Node(kind: kind, start: UInt32(offset))) }
+        if keepsNodes { nodes.append(Node(kind: kind, start: UInt32(offset - base))) }
     }
 
     /// Ends a value at the offset.
     private mutating func close(_ node: Int) {
         guard keepsNodes else { return }
-        nodes[node].end = UInt32(offset)
+        nodes[node].end = UInt32(offset - base)
         nodes[node].next = UInt32(nodes.count)
     }
 
