@@ -23,7 +23,7 @@ struct ConstraintsCheck: Check {
         }
     }
 
-    /// Checks attributes: their NULLs were counted with the rows (``TableTally``).
+    /// Checks attributes: rows with NULLs were counted with all others (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let tallies = try TableTally.all(in: context)
         try eachEntity(in: context) { entity, table in
@@ -47,13 +47,11 @@ struct ConstraintsCheck: Check {
     private func checkAttributes(
         of entity: String, _ table: EntityTable, _ tally: TableTally?, in context: VerificationContext
     ) throws {
+        let isComplete = tally?.isComplete(entity)
+        if isComplete == true { return }
         let number = try context.destinationNumber(of: entity)
         for (attribute, column) in TableTally.mandatory(of: entity, in: context) {
-            if let empty = tally?.empty(attribute, of: entity) {
-                if empty == 0 { continue }
-            } else if wasMandatory(attribute, of: entity, in: context) {
-                continue
-            }
+            if isComplete == nil, wasMandatory(attribute, of: entity, in: context) { continue }
             try report(
                 "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL ORDER BY Z_PK",
                 entity: entity, property: attribute, place: { "\(table.name) Z_PK \($0) \(column)" },

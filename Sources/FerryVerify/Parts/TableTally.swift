@@ -3,12 +3,13 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Counts of one destination table's rows for several checks, in one reading: rows of each entity, NULLs in mandatory
-/// attributes, foreign keys with wrong companion columns.
+/// Counts of one destination table's rows for several checks, in one reading: rows of each entity, those with NULL in a
+/// mandatory attribute, foreign keys with wrong companion columns.
 struct TableTally: Sendable {
     private enum Item: Hashable, Sendable {
         case entity(String)
-        case empty(PropertyKey)
+        /// In one count for all attributes, which few rows or none need one by one.
+        case empty(entity: String)
         case companions(PropertyKey)
     }
 
@@ -114,9 +115,9 @@ struct TableTally: Sendable {
         for entity in model.family(of: table.root) {
             let number = try context.destinationNumber(of: entity)
             items.append((.entity(entity), "Z_ENT = \(number)"))
-            for (attribute, column) in mandatory(of: entity, in: context) {
-                items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
-            }
+            let empty = mandatory(of: entity, in: context).map { "\($0.column) IS NULL" }
+            if empty.isEmpty { continue }
+            items.append((.empty(entity: entity), "Z_ENT = \(number) AND (\(empty.balanced(by: "OR")))"))
         }
         for key in context.foreignKeys[table.name] ?? [] {
             guard
@@ -162,10 +163,8 @@ struct TableTally: Sendable {
 
     var hasOnlyKnownEntities: Bool { isKept || rows == rowsByEntity.values.reduce(0, +) }
 
-    /// The rows of an entity with NULL in a mandatory attribute; nil if the table was not read.
-    func empty(_ attribute: String, of entity: String) -> Int64? {
-        isKept ? nil : counts[.empty(PropertyKey(entity, attribute))] ?? 0
-    }
+    /// Whether no row of an entity has NULL in a mandatory attribute; nil if the table was not read.
+    func isComplete(_ entity: String) -> Bool? { isKept ? nil : counts[.empty(entity: entity)] ?? 0 == 0 }
 
     /// Whether only rows of its entities have a foreign key, with companion columns exactly where it is not NULL.
     func hasSoundCompanions(_ key: PropertyKey) -> Bool { isKept || counts[.companions(key)] == 0 }
