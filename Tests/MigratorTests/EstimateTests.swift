@@ -88,6 +88,20 @@ struct EstimateTests {
         #expect(try small.migrator().migrate(configuration).estimates != nil)
     }
 
+    @Test("Rows with texts too long to be read count by the size of the file")
+    func longTexts() throws {
+        func time(rows: Int64, kilobytes: Int) throws -> TimeInterval {
+            let small = try SmallMigration(rows: rows)
+            do {
+                let connection = try Connection(path: small.store, mode: .readWrite)
+                try connection.execute("UPDATE ZBOOK SET ZTITLE = hex(zeroblob(\(kilobytes << 9)))")
+            }
+            return try #require(try small.migrator().plan(configuration()).estimatedTime) / .seconds(1)
+        }
+        let (long, short) = try (time(rows: 2, kilobytes: 8_192), time(rows: 32, kilobytes: 512))
+        #expect(long > short / 2 && long < 2 * short)
+    }
+
     @Test("The units of a call are measured from the end of preflight on")
     func units() {
         let stop = StopRequest()

@@ -38,12 +38,15 @@ struct TableSizes {
     init(of facts: StoreFacts, on connection: Connection) throws {
         self.init(facts.layout)
         let used = Double(try connection.contentBytes())
-        let areLong = used > Self.longRow * Double(facts.rows.values.reduce(1, +))
+        let share = used / Double(max(1, facts.rows.values.reduce(0, +)))
+        let areLong = share > Self.longRow
         for table in layout.tablesInOrder {
             let rows = layout.entities(inTableOf: table.root).map { ($0, Double(facts.rows[$0] ?? 0)) }
             let isRead = rows.reduce(0) { $0 + $1.1 } >= (areLong ? 1 : Self.smallTable)
             let average = try isRead ? RowSizes(on: connection).average(of: table) : nil
-            for (entity, count) in rows { add(count, bytes: count * (average ?? Self.averageRow), of: entity) }
+            // Rows with texts too long to be read have their share of the file.
+            let bytes = average ?? (areLong ? share : Self.averageRow)
+            for (entity, count) in rows { add(count, bytes: count * bytes, of: entity) }
         }
         for table in layout.joinTables {
             add(Double(facts.inspection.joinTables.first { $0.table == table.name }?.rows ?? 0), to: table)
