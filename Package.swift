@@ -34,11 +34,15 @@ func room(_ name: String, over below: [Target.Dependency], embedding files: [Res
         swiftSettings: house + optimization(of: name))
 }
 
+/// No other target waits for the module of tests: the scripts do not let it be made first, by a second look at its code.
+let waitedForByNone: [SwiftSetting] = build == "tests" ? [.unsafeFlags(["-no-emit-module-separately-wmo"])] : []
+
 func tests(
     _ name: String, of rooms: [Target.Dependency], excluding data: [String] = [], resources: [Resource] = []
 ) -> Target {
     .testTarget(
-        name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources, swiftSettings: house)
+        name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources,
+        swiftSettings: house + waitedForByNone)
 }
 
 /// A library of the system.

@@ -12,14 +12,14 @@ struct ReferencesCheck: Check {
     static let scope = CheckScope.any
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let leading = try StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
+        let leading = StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 outcome.leads = try keys.faults.allSatisfy {
-                    try context.connection.value("SELECT 1 \($0) LIMIT 1") == nil
+                    try context.connection.value("SELECT 1 \($0) \(keys.order) LIMIT 1") == nil
                 }
             }
         }
-        return try leading
+        return leading
             + Self.keys(in: context).map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
@@ -36,7 +36,7 @@ struct ReferencesCheck: Check {
     /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let tallies = try TableTally.all(in: context)
-        for keys in try Self.keys(in: context) {
+        for keys in Self.keys(in: context) {
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // The keys were read from an index, which must have those of the rows.
             let isIndexWrong = context.report.differences.contains {
@@ -54,8 +54,8 @@ struct ReferencesCheck: Check {
     }
 
     /// All keys but those of kept tables, which lead to objects that keep theirs.
-    private static func keys(in context: VerificationContext) throws -> [StoredKeys] {
-        try StoredKeys.all(in: context).filter { !KeptTables.hold($0.table, in: context) }
+    private static func keys(in context: VerificationContext) -> [StoredKeys] {
+        StoredKeys.all(in: context).filter { !KeptTables.hold($0.table, in: context) }
     }
 
     /// Whether keys of a kept table are the one side of a one-to-one whose other side is in a table that was written:
@@ -79,7 +79,7 @@ struct ReferencesCheck: Check {
     private func report(_ keys: StoredKeys, in context: VerificationContext) throws -> Int64 {
         var count: Int64 = 0
         for query in keys.faults {
-            let found = try context.connection.prepare("SELECT \(keys.holder), \(keys.value) \(query)")
+            let found = try context.connection.prepare("SELECT \(keys.holder), \(keys.value) \(query) \(keys.order)")
             while try found.step() {
                 count += 1
                 let ends = [0, 1].map { found.isNull($0) ? nil : found.integer($0) }

@@ -32,7 +32,7 @@ final class KeptDamage {
 
     private func statement(for key: PropertyKey) throws -> Statement? {
         if let known = statements[key] { return known }
-        let made = try context.connection.prepareAny(of: sources(of: key).compactMap { try query($0, now: key) })
+        let made = try context.connection.prepareAny(of: sources(of: key).flatMap { try queries($0, now: key) })
         statements[key] = .some(made)
         return made
     }
@@ -52,52 +52,43 @@ final class KeptDamage {
         return found.sorted()
     }
 
-    /// SQL that yields a row if `?1` holds `?2`, or a key of an object that is gone instead of none, and the key is damaged.
-    private func query(_ key: PropertyKey, now: PropertyKey) throws -> String? {
-        guard let relationship = context.sourceModel.relationship(key.property, of: key.entity),
-            let end = context.destinationModel.relationship(now.property, of: now.entity)?.destinationEntity,
-            let storage = context.source.relationshipStorage[key]
-        else { return nil }
-        let own = try context.sourceTable(of: key.entity).name
-        let other = try context.sourceTable(of: relationship.destinationEntity).name
-        let owners = context.source.numbers(ofFamily: key.entity).sqlList
-        let others = context.source.numbers(ofFamily: relationship.destinationEntity).sqlList
-        switch storage {
-        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            // A row of another entity in the table does not have the relationship.
-            var faults = ["o.Z_ENT NOT IN (\(owners))", "t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
-            if let entityColumn { faults.append("o.\(entityColumn) IS NOT t.Z_ENT") }
-            if let orderColumn { faults.append("typeof(o.\(orderColumn)) <> 'integer'") }
-            // Companion columns of a NULL key; or another object whose foreign key leads to this one.
-            var faultsOfNone = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
-            if let inverse = context.sourceModel.inverseKey(of: relationship), inverse != key,
-                case .foreignKey(_, let back, _, _)? = context.source.relationshipStorage[inverse]
-            {
-                faults.append("t.\(back) IS NOT o.Z_PK")
-                faultsOfNone.append("EXISTS (SELECT 1 FROM source.\(other) AS i WHERE i.\(back) = o.Z_PK)")
+    /// SQL of which one yields a row if `?1` holds `?2`, or a key of an object that is gone instead of none, and the key
+    /// is damaged.
+    private func queries(_ key: PropertyKey, now: PropertyKey) throws -> [String] {
+        func faults(of key: PropertyKey, _ holder: String, _ value: String) -> [String] {
+            StoredKeys.of(key, in: context.source, as: "source").flatMap { keys in
+                keys.faults.map { "SELECT 1 \($0) AND \(keys.holder) IS \(holder) AND \(keys.value) IS \(value)" }
             }
-            let ofNone = faultsOfNone.isEmpty ? "0" : faultsOfNone.joined(separator: " OR ")
-            return """
-                SELECT 1 FROM source.\(table) AS o LEFT JOIN source.\(other) AS t ON t.Z_PK = o.\(column)
-                WHERE o.Z_PK = ?1 AND (o.\(column) IS ?2 OR ?2 IS NULL AND o.\(column) NOT IN (
-                    SELECT r.Z_PK FROM destination.\(try context.destinationTable(of: end).name) AS r))
-                    AND CASE WHEN ?2 IS NULL THEN \(ofNone) ELSE \(faults.joined(separator: " OR ")) END
-                """
-        case .inverseless(let table, let column):
-            return """
-                SELECT 1 FROM source.\(table) AS o LEFT JOIN source.\(own) AS t ON t.Z_PK = o.\(column)
-                WHERE o.Z_PK = ?1 AND o.\(column) IS ?2 AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(owners)))
-                """
-        case .join(let table, let first, let second, let otherOrder, let ownOrder):
-            let unordered = [otherOrder, ownOrder].compactMap { $0 }.map { " OR typeof(j.\($0)) <> 'integer'" }.joined()
-            return """
-                SELECT 1 FROM source.\(table) AS j LEFT JOIN source.\(own) AS a ON a.Z_PK = j.\(first)
-                LEFT JOIN source.\(other) AS b ON b.Z_PK = j.\(second)
-                WHERE j.\(first) IS ?1 AND j.\(second) IS ?2 AND (a.Z_PK IS NULL OR b.Z_PK IS NULL
-                    OR a.Z_ENT NOT IN (\(owners)) OR b.Z_ENT NOT IN (\(others))\(unordered))
-                """
-        case .inverseForeignKey: return nil
         }
+        let inverse = context.sourceModel.relationship(key.property, of: key.entity).flatMap {
+            context.sourceModel.inverseKey(of: $0)
+        }
+        var queries = faults(of: key, "?1", "?2")
+        switch context.source.relationshipStorage[key] {
+        // Each side checks the objects to which its own keys lead.
+        case .join?: queries += inverse.flatMap { $0 == key ? nil : faults(of: $0, "?2", "?1") } ?? []
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn)?:
+            guard let end = context.destinationModel.relationship(now.property, of: now.entity)?.destinationEntity
+            else {
+                break
+            }
+            // Companion columns of no key, or another object whose foreign key leads to this one.
+            var faults = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
+            if let inverse, inverse != key,
+                case .foreignKey(let other, let back, _, _)? = context.source.relationshipStorage[inverse]
+            {
+                faults.append("EXISTS (SELECT 1 FROM source.\(other) AS i WHERE i.\(back) = o.Z_PK)")
+            }
+            if faults.isEmpty { break }
+            queries.append(
+                """
+                SELECT 1 FROM source.\(table) AS o WHERE o.Z_PK = ?1 AND ?2 IS NULL AND (o.\(column) IS NULL
+                    OR o.\(column) NOT IN (SELECT Z_PK FROM destination.\(try context.destinationTable(of: end).name)))
+                    AND (\(faults.joined(separator: " OR ")))
+                """)
+        default: break
+        }
+        return queries
     }
 }
 
