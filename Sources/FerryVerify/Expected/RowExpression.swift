@@ -53,6 +53,14 @@ struct RowExpression {
                 attribute.type != .composite, let column = rows.column(of: name, in: mapping.source)
             else { return nil }
             return RowExpression(column: column, attribute)
+        case .function(let receiver, let selector, let arguments):
+            if selector == "valueForKey:" || selector == "valueForKeyPath:" { return nil }
+            let operands = arguments.compactMap { make($0, of: mapping, rows: rows, in: context) }
+            guard operands.count == arguments.count, let object = make(receiver, of: mapping, rows: rows, in: context)
+            else { return nil }
+            return RowExpression { row in
+                try PlainMethod.value(of: selector, object.value(row).plain, operands.map { try $0.value(row).plain })
+            }
         case .predefined(let selector, let arguments):
             if ScopedFunction(rawValue: selector) != nil || SetOperator(rawValue: selector) != nil { return nil }
             let operands = arguments.compactMap { make($0, of: mapping, rows: rows, in: context) }

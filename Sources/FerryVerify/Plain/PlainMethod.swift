@@ -20,7 +20,6 @@ enum PlainMethod {
     }
 
     private static func text(_ selector: String, _ text: String, _ arguments: [PlainValue]) throws -> PlainValue {
-        let string = NSString(string: text)
         switch selector {
         case "length": return .integer(Int64(text.utf16.count))
         case "uppercaseString": return .string(text.uppercased())
@@ -58,7 +57,8 @@ enum PlainMethod {
             return .boolean(prefix(text.utf8.reversed(), try self.text(arguments, 0).utf8.reversed()))
         case "containsString:":
             let wanted = try self.text(arguments, 0)
-            return .boolean(!wanted.isEmpty && string.range(of: wanted, options: .literal).location != NSNotFound)
+            let place = NSString(string: text).range(of: wanted, options: .literal).location
+            return .boolean(!wanted.isEmpty && place != NSNotFound)
         case "isEqualToString:": return .boolean(text.utf8.elementsEqual(try self.text(arguments, 0).utf8))
         default: throw PlainFailure("text has no method \(selector)")
         }
