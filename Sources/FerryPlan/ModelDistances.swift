@@ -161,12 +161,11 @@ package struct ModelDistances {
             var next: Set<Int> = []
             for model in own.indices where model != last {
                 for other in changed where other != model {
-                    for property in own[model] where !lasting[model][Int(property)] {
-                        let nexts = self.continued([Kept(origin: property, property: property)], of: model, in: other)
-                        guard nexts.contains(where: { $0.property < 0 || lasting[other][Int($0.property)] }) else {
-                            continue
-                        }
-                        lasting[model][Int(property)] = true
+                    let kept = own[model].filter { !lasting[model][Int($0)] }
+                        .map { Kept(origin: $0, property: $0) }
+                    for kept in continued(kept, of: model, in: other)
+                    where kept.property < 0 || lasting[other][Int(kept.property)] {
+                        lasting[model][Int(kept.origin)] = true
                         next.insert(model)
                     }
                 }
