@@ -12,7 +12,7 @@ import Testing
             ("title", "heading", "s.title", []),
             ("$source.publisher.name", "heading", "s.publisher.name", []),
             ("$source.title.length", "pages", "ferry_length(s.title)", []),
-            ("$source.title.length", "pages16", "ferry_length_to_integer16(s.title)", []),
+            ("$source.title.length", "pages16", "ferry_to_integer16(ferry_length(s.title))", []),
             ("$source.title.uppercaseString", "heading", "ferry_uppercase(s.title)", []),
             ("uppercase($source.title)", "heading", "ferry_uppercase(s.title)", []),
             ("$source.price * 1.2", "price", "(s.price * ?1)", ["1.2"]),

@@ -51,11 +51,6 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .argument: preconditionFailure("only a program has arguments")
         case .call(let name, let arguments):
             if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
-            if arguments.count == 1, case .call(let inner, let operands) = arguments[0],
-                let fitted = ScalarFunction.fitted(name, of: inner)
-            {
-                return "\(fitted)(\(try list(operands, ", ")))"
-            }
             return "\(name)(\(try list(arguments, ", ")))"
         case .operation(let symbol, let operands): return try text(of: symbol, operands)
         case .policy(let name, _):
