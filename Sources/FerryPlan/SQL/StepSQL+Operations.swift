@@ -78,7 +78,7 @@ extension StepSQL {
         let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
         guard mapping.unique.isEmpty else {
             return [
-                ProgramStatement(try sql.find(by: sql.findFunction, associates: isAssociated), chunks),
+                ProgramStatement(try sql.find(associates: isAssociated), chunks),
                 ProgramStatement(try sql.newObjectRows(from: sql.newObjects), chunks),
             ]
         }
