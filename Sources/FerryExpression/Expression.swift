@@ -114,6 +114,11 @@ package enum KeyPathStep: Sendable, Hashable {
     case key(String)
     /// A collection operator without its `@`: `count`, `distinctUnionOfSets`, …
     case collectionOperator(String)
+
+    /// Whether an operator computes one value of a collection.
+    var isAggregate: Bool {
+        if case .collectionOperator(let name) = self { AggregateFunction.operators.contains(name) } else { false }
+    }
 }
 
 /// A predicate in Core Data's language.

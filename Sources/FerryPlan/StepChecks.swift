@@ -17,12 +17,12 @@ extension ResolvedEntityMapping {
         let parts = computations(in: step, ofObjects: false)
         for (what, computation) in parts
         where computation.depth > Computation.depthLimit && !computation.callsPolicy
-            && DeepComputation(computation) == nil
+            && !BoundComputation(computation).isForSQL
         {
             throw FerryError(
                 .unsupported,
                 "Entity mapping \(name): `\(what)` nests more operations than SQLite allows, on "
-                    + "more than \(DeepComputation.argumentLimit) attributes.",
+                    + "more than \(BoundComputation.argumentLimit) attributes.",
                 remedy: "Split it into several steps, or compute it in a migration policy.",
                 place: .init(entityMapping: name))
         }

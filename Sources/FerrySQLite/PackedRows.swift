@@ -54,9 +54,7 @@ package final class PackedRows {
     // MARK: Packing
 
     /// Packs the columns of a statement's current row; false if they do not fit.
-    ///
-    /// A text or BLOB of more than ``shortBytes`` is left out of the cells of `shortOnly`, which then have NULL.
-    package func pack(_ statement: Statement, shortOnly: [Int] = []) -> Bool {
+    package func pack(_ statement: Statement) -> Bool {
         let start = end
         var next = start + PackedRow.cellsOffset + cells * PackedRow.cellSize
         guard next <= memory.count else { return false }
@@ -71,10 +69,6 @@ package final class PackedRows {
                 // The pointer first: asking for the size first could convert the value twice.
                 let bytes = sqlite3_value_blob(value)
                 let count = bytes == nil ? 0 : Int(sqlite3_value_bytes(value))
-                if count > Self.shortBytes, shortOnly.contains(cell) {
-                    set(.null, 0, 0, in: cell)
-                    continue
-                }
                 // The row's size is rounded up by up to 7 bytes.
                 guard count <= memory.count - next - 7 else { return false }
                 if let bytes { memory.baseAddress!.advanced(by: next).copyMemory(from: bytes, byteCount: count) }
@@ -87,8 +81,6 @@ package final class PackedRows {
         end = start + size
         return true
     }
-
-    package static let shortBytes = 4096
 
     private func set(_ type: StorageClass, _ count: UInt32, _ bits: UInt64, in cell: Int) {
         let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
@@ -184,11 +176,6 @@ extension Statement {
             let code = bind(borrowing: binding.cell, of: row, binding.parameter)
             try check(code)
         }
-    }
-
-    /// Binds one cell of a row without copies of their bytes: the row must live until the statement has run.
-    package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
-        try check(bind(borrowing: cell, of: row, Int32(index)))
     }
 
     /// Binds UTF-8 text without a copy: the bytes must live until the statement has run.

@@ -121,18 +121,22 @@ private final class ThreeWays: PlainObjectSource {
     }
 
     private func bySwift(_ typed: ExpressionTranslation.Typed) throws -> Value {
-        var places = Columns()
-        let evaluator = try RowEvaluator(typed.computation, now: 5, places: &places)
-        let columns = (["s.*", "s.rowid"] + places.collections).joined(separator: ", ")
-        let statement = try connection.prepare("SELECT \(columns) FROM t AS s")
-        try places.bind(to: statement)
+        let bound = BoundComputation(typed.computation)
+        var translator = SQLTranslator(scope: Self.scope, resolver: Columns())
+        let columns = try ["NULL"] + bound.arguments.map { try translator.sql($0) }
+        let statement = try connection.prepare("SELECT \(columns.joined(separator: ", ")) FROM t AS s")
+        try translator.resolver.bind(to: statement)
         _ = try statement.step()
-        return switch try evaluator.value(in: StepRow(statement)) {
-        case .null: .null
-        case .integer(let integer): .integer(integer)
-        case .real(let real): .real(real)
-        case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
-        case .blob(let bytes): .blob(Array(bytes))
+        let arguments = columns.indices.dropFirst().map(statement.borrowedValue)
+        let evaluator = RowEvaluator(bound)
+        return try withExtendedLifetime(evaluator) {
+            switch try arguments.withUnsafeBufferPointer({ try evaluator.value(of: $0) }) {
+            case .null: .null
+            case .integer(let integer): .integer(integer)
+            case .real(let real): .real(real)
+            case .text(let bytes): .text(String(decoding: bytes, as: UTF8.self))
+            case .blob(let bytes): .blob(Array(bytes))
+            }
         }
     }
 
@@ -193,12 +197,10 @@ extension PlainObjectSource {
     ) throws -> Bool { false }
 }
 
-private struct Columns: PathResolver, PlaceResolver {
+private struct Columns: PathResolver {
     private var parameters: [Value] = []
     /// The parameters of what Swift computes.
-    private var deep: [(name: String, computation: DeepComputation)] = []
-    /// Subqueries that Swift reads as columns.
-    var collections: [String] = []
+    private var deep: [(name: String, computation: BoundComputation)] = []
     /// The aliases of members, by their collection's level, and of collections that are open.
     private var members: [Int: String] = [:]
     private var open: [(from: String, conditions: [String], alias: String)] = []
@@ -228,26 +230,9 @@ private struct Columns: PathResolver, PlaceResolver {
         return (last.from, last.conditions, ["\(last.alias).rowid"])
     }
 
-    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
-        var translator = SQLTranslator(scope: ThreeWays.scope, resolver: self)
-        let sql = try translator.sql(.collection(collection))
-        self = translator.resolver
-        collections.append(sql)
-        return ThreeWays.names.count + collections.count
-    }
-
-    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int {
-        if case .object = path.end, path.start == .source, path.hops.isEmpty { return ThreeWays.names.count }
-        guard case .attribute(_, let names) = path.end, let place = ThreeWays.names.firstIndex(of: names[0]) else {
-            throw Self.none
-        }
-        return place
-    }
-
     mutating func elementText() throws(FerryError) -> String { throw Self.none }
-    mutating func elementTextPlace() throws(FerryError) -> Int { throw Self.none }
 
-    mutating func parameter(_ computation: DeepComputation) -> String {
+    mutating func parameter(_ computation: BoundComputation) -> String {
         let name = add(.null)
         deep.append((name, computation))
         return name
@@ -266,7 +251,7 @@ private struct Columns: PathResolver, PlaceResolver {
 
     func bind(to statement: Statement) throws {
         for (index, value) in parameters.enumerated() { try statement.bind(value, at: index + 1) }
-        for (name, computation) in deep { try statement.bind(object: DeepEvaluator(computation), named: name) }
+        for (name, computation) in deep { try statement.bind(object: RowEvaluator(computation), named: name) }
     }
 
     private mutating func add(_ value: Value) -> String {
@@ -277,18 +262,14 @@ private struct Columns: PathResolver, PlaceResolver {
     private static var none: FerryError { FerryError(.internalError, "there is but one row") }
 }
 
-private final class StepRow: RowValues {
-    private let statement: Statement
-
-    init(_ statement: Statement) { self.statement = statement }
-
-    func value(at place: Int) -> FunctionValue {
-        switch statement.storageClass(place) {
+extension Statement {
+    fileprivate func borrowedValue(_ place: Int) -> FunctionValue {
+        switch storageClass(place) {
         case .null: .null
-        case .integer: .integer(statement.integer(place))
-        case .real: .real(statement.real(place))
-        case .text: .text(statement.withBytes(place) { $0 })
-        case .blob: .blob(statement.withBytes(place) { $0 })
+        case .integer: .integer(integer(place))
+        case .real: .real(real(place))
+        case .text: .text(withBytes(place) { $0 })
+        case .blob: .blob(withBytes(place) { $0 })
         }
     }
 }

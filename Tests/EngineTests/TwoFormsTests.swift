@@ -31,13 +31,11 @@ struct TwoFormsTests {
     static let computed = ["add", "subtract", "multiply", "divide", "length"]
     static let conversions = ["integer16", "integer32", "decimal", "float"]
 
-    /// SQL has one function for both operations, Swift calls one after the other.
     @Test(
         "A computed number is converted to an attribute's type equally by SQL and by Swift", arguments: computed,
         conversions)
     func fitted(_ inner: String, _ outer: String) throws {
         let known = try #require(ScalarFunction.named("ferry_\(inner)"))
-        #expect(ScalarFunction.named("ferry_\(inner)_to_\(outer)") != nil)
         var random = SmallRandom(inner + outer)
         let count = known.argumentCount
         let forms = try Forms(
@@ -108,6 +106,8 @@ private final class Forms {
     private let connection: Connection
     private let statement: Statement
     private let evaluator: RowEvaluator
+    /// The places of the evaluator's arguments.
+    private let arguments: [Int]
     private let computation: Computation
 
     static func place(_ index: Int) -> Computation {
@@ -128,10 +128,11 @@ private final class Forms {
             try statement.bind(value, at: places + 1 + index)
         }
         for (name, computation) in translator.resolver.deep {
-            try statement.bind(object: DeepEvaluator(computation), named: name)
+            try statement.bind(object: RowEvaluator(computation), named: name)
         }
-        var placeholders = Placeholders(places: places)
-        evaluator = try RowEvaluator(computation, now: 5, places: &placeholders)
+        let bound = BoundComputation(computation)
+        evaluator = RowEvaluator(bound)
+        arguments = bound.arguments.map(Placeholders.index)
     }
 
     func compare(_ values: [Value]) throws {
@@ -149,7 +150,7 @@ private final class Forms {
         var found: Value?
         do {
             found =
-                switch try evaluator.value(in: row) {
+                switch try arguments.map({ row.values[$0] }).withUnsafeBufferPointer({ try evaluator.value(of: $0) }) {
                 case .null: .null
                 case .integer(let integer): .integer(integer)
                 case .real(let real): .real(real)
@@ -174,23 +175,23 @@ private final class Forms {
     }
 }
 
-private struct Placeholders: PathResolver, PlaceResolver {
+private struct Placeholders: PathResolver {
     let places: Int
     var constants: [Value] = []
     /// The parameters of what Swift computes.
-    var deep: [(name: String, computation: DeepComputation)] = []
+    var deep: [(name: String, computation: BoundComputation)] = []
 
-    private func index(_ path: ResolvedPath) -> Int {
-        guard case .attribute(let attribute, _) = path.end, let index = Int(attribute.name) else { return 0 }
+    static func index(_ part: Computation) -> Int {
+        guard case .column(let path) = part, case .attribute(let attribute, _) = path.end,
+            let index = Int(attribute.name)
+        else { return 0 }
         return index
     }
 
-    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String { "?\(index(path) + 1)" }
+    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String { "?\(Self.index(.column(path)) + 1)" }
     mutating func elementText() throws(FerryError) -> String { "?1" }
-    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { index(path) }
-    mutating func elementTextPlace() throws(FerryError) -> Int { 0 }
 
-    mutating func parameter(_ deep: DeepComputation) -> String {
+    mutating func parameter(_ deep: BoundComputation) -> String {
         constants.append(.null)
         let name = "?\(places + constants.count)"
         self.deep.append((name, deep))
@@ -211,8 +212,8 @@ private struct Placeholders: PathResolver, PlaceResolver {
 }
 
 /// Values in the form of a row.
-private final class ValueRow: RowValues {
-    private var values: [FunctionValue] = []
+private final class ValueRow {
+    private(set) var values: [FunctionValue] = []
     private var buffers: [UnsafeMutableRawBufferPointer] = []
 
     init(_ values: [Value]) {
@@ -236,8 +237,6 @@ private final class ValueRow: RowValues {
         buffers.append(buffer)
         return UnsafeRawBufferPointer(buffer)
     }
-
-    func value(at place: Int) -> FunctionValue { values[place] }
 }
 
 /// Random values near the edges, the same in every run.

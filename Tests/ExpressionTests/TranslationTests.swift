@@ -12,7 +12,7 @@ import Testing
             ("title", "heading", "s.title", []),
             ("$source.publisher.name", "heading", "s.publisher.name", []),
             ("$source.title.length", "pages", "ferry_length(s.title)", []),
-            ("$source.title.length", "pages16", "ferry_length_to_integer16(s.title)", []),
+            ("$source.title.length", "pages16", "ferry_to_integer16(ferry_length(s.title))", []),
             ("$source.title.uppercaseString", "heading", "ferry_uppercase(s.title)", []),
             ("uppercase($source.title)", "heading", "ferry_uppercase(s.title)", []),
             ("$source.price * 1.2", "price", "(s.price * ?1)", ["1.2"]),
@@ -172,7 +172,7 @@ import Testing
         for _ in 0..<30 { text = "ifnil:then:(\(text), uppercase($source.title))" }
         let computation = try ExpressionTranslation(scope: Library.json).value(try Expression.parse(text)).computation
         #expect(computation.depth > Computation.depthLimit)
-        #expect(DeepComputation(computation)?.arguments.count == 1)
+        #expect(BoundComputation(computation).arguments.count == 1)
     }
 
     @Test("An expression of the permitted depth is read, checked and translated on a thread of 512 KiB")
@@ -266,7 +266,7 @@ private struct TextResolver: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { "e.json" }
 
-    mutating func parameter(_ deep: DeepComputation) -> String {
+    mutating func parameter(_ bound: BoundComputation) -> String {
         parameters.append("deep")
         return "?\(parameters.count)"
     }

@@ -75,7 +75,7 @@ extension Parameters.Value {
         switch self {
         case .stored(let value): "\(value)"
         case .now: "now"
-        case .deep(let deep): "\(deep)"
+        case .evaluator(let bound): "\(bound)"
         case .null: "nil"
         }
     }

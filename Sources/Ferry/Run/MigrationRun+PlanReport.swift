@@ -271,7 +271,7 @@ extension PlannedStatements.Statement {
                     // The run's fixed time, in seconds since 2001-01-01 UTC.
                     case .now: "unixepoch() - 978307200"
                     // SQL has no literal for what Swift evaluates.
-                    case .deep: "NULL"
+                    case .evaluator: "NULL"
                     }
                 return .init(name: named.name, value: value)
             })

@@ -5,43 +5,63 @@ internal import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// Source objects with values that are too large for their chunk: copied in pieces, with the keys, order and lookups of
-/// ``SetExecutor``.
-struct LargeRows {
+/// Source objects with values that are too large for their chunk: copied one row at a time, in pieces, with the keys, the
+/// order and the lookup of ``SetExecutor``.
+///
+/// SQLite does not hold zeroed BLOBs at the end of a record in memory. So a row is inserted with them, and each is then
+/// written in pieces. Texts, and BLOBs before other values, are in memory twice: alone and in the record.
+final class LargeRows {
+    private let context: StepContext
+    private let mapping: ResolvedEntityMapping
+    private let table: String
+    private let cells: [LargeCell]
     private let select: Statement
     /// Counts objects and elements, and those that the filter drops.
     private let count: Statement
-    private let writer: LargeRowWriter
+    private let insert: Statement
     /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let association: Statement?
-    private let unique: LargeRowSearch?
-    private let uniquePlaces: Range<Int>
+    /// The objects by the values of `unique`, and the statement that searches them.
+    private let unique: (lookup: ObjectLookup, search: Statement)?
+    private var buffer: [UInt8] = []
 
+    private var connection: Connection { context.connection }
+
+    // The places of the selected columns: the keys, the values of `unique`, three for each cell.
     private static let keyPlace = 0
     private static let elementKeyPlace = 1
     private static let firstUniquePlace = 2
+    private var firstCellPlace: Int { Self.firstUniquePlace + mapping.unique.count }
 
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+    /// Long enough that the cost of the calls is negligible.
+    private static let pieceBytes = 1 << 18
+
+    /// `lookup` is that of the mapping's `unique`.
+    init(_ mapping: ResolvedEntityMapping, _ lookup: ObjectLookup?, in context: StepContext) throws {
+        (self.mapping, self.context) = (mapping, context)
+        let (connection, now) = (context.connection, context.options.now)
         let sql = MappingSQL(mapping, in: context.sql)
-        uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
+        table = try context.sql.destinationTable(of: mapping)
         var scope = try sql.scope()
-        var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
-        selected += try sql.uniqueValues(in: &scope)
-        let cells = try Self.cells(sql, &scope)
-        writer = try LargeRowWriter(
-            context.sql.destinationTable(of: mapping), cells: cells, of: (mapping.source, mapping.name), in: context)
-        selected += writer.selection
+        var selected = ["s.Z_PK", scope.elementKey ?? "NULL"] + (try sql.uniqueValues(in: &scope))
+        cells = try Self.cells(sql, &scope)
+        selected += cells.flatMap(\.selection)
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        count = try sql.countDropped().prepare(on: context.connection, now: context.options.now)
+        count = try sql.countDropped().prepare(on: connection, now: now)
         select = try BoundSQL(
             "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)", scope.parameters
-        ).prepare(on: context.connection, now: context.options.now)
+        ).prepare(on: connection, now: now)
+        let names = ["Z_PK"] + cells.map(\.name)
+        insert = try connection.prepare(
+            """
+            INSERT INTO main.\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
+            VALUES (\(names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))
+            """)
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         association =
-            context.isAssociated(mapping)
-            ? try context.connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
-        unique = mapping.unique.isEmpty ? nil : try LargeRowSearch(mapping, in: context)
+            context.isAssociated(mapping) ? try connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
+        unique = try lookup.map { ($0, try $0.prepareSearch()) }
     }
 
     /// The cells that the mapping sets, in the order of the table's columns.
@@ -54,25 +74,29 @@ struct LargeRows {
         ]
         let values = Dictionary(
             try sql.columns(in: &scope).map { ($0.column.uppercased(), $0.value) }, uniquingKeysWith: { $1 })
-        let columns = step.destination.table(of: mapping.destination)?.columns ?? []
-        for column in columns {
+        for column in step.destination.table(of: mapping.destination)?.columns ?? [] {
             guard let value = values[column.name.uppercased()] else { continue }
-            cells.append(
-                LargeCell(
-                    name: column.name, sql: value.sql, origin: value.stored.flatMap { .init($0, in: step.source) }))
+            let origin = value.stored.flatMap { stored in
+                step.source.table(of: stored.object.entity).map { (table: $0.name, value: stored) }
+            }
+            cells.append(LargeCell(name: column.name, sql: value.sql, origin: origin))
         }
         return cells
     }
 
     /// Writes the rows of one range, inside the caller's transaction.
+    ///
+    /// - Throws: ``FerryError`` `.valueTooLarge` with the source key, before the INSERT if memory does not suffice.
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         for statement in [select, count] { try statement.bind(range) }
         defer { for statement in [select, count] { statement.reset() } }
-        return try writer.refusing(range.high) {
+        do {
             // The statement of the rows leaves out what the filter drops.
             var outcome = try carryRows()
             if try count.step() { (outcome.read, outcome.dropped) = (count.integer(0), count.integer(1)) }
             return outcome
+        } catch let error as DatabaseError where error.isTooBig {
+            throw refusal(of: range.high, cause: error)
         }
     }
 
@@ -84,18 +108,28 @@ struct LargeRows {
         while try select.step() {
             let origin = select.integer(Self.keyPlace)
             (source, element) = (origin, source == origin ? element + 1 : 1)
-            if let known = try unique?.find(in: select, at: uniquePlaces) {
+            if let known = try known() {
                 outcome.merged += 1
                 try associate(origin, element, with: known)
                 continue
             }
             key = keys == nil ? origin : key + 1
             try unique?.lookup.add(key)
-            try writer.write(key, from: select, at: uniquePlaces.upperBound, of: origin)
+            try write(key, of: origin)
             outcome.written += 1
             try associate(origin, element, with: key)
         }
         return outcome
+    }
+
+    /// The object with the current row's values of `unique`.
+    private func known() throws -> Int64? {
+        guard let search = unique?.search else { return nil }
+        for index in mapping.unique.indices {
+            try search.bind(column: Self.firstUniquePlace + index, of: select, at: index + 1)
+        }
+        defer { search.reset() }
+        return try search.step() && !search.isNull(0) ? search.integer(0) : nil
     }
 
     private func associate(_ source: Int64, _ element: Int64, with destination: Int64) throws {
@@ -106,6 +140,151 @@ struct LargeRows {
         try association.bind(destination, at: 4)
         try association.run()
     }
+
+    private func refusal(of key: Int64, needed: Int? = nil, cause: (any Error)?) -> FerryError {
+        FerryError(
+            valueOf: mapping.source, key: key, entityMapping: mapping.name, memoryLimit: context.options.memoryLimit,
+            needed: needed, cause: cause)
+    }
+
+    // MARK: One row
+
+    private enum Transfer {
+        case bound
+        /// A BLOB in memory, written after the INSERT.
+        case written
+        /// A stored value, copied in pieces after the INSERT.
+        case copied(size: Int, row: Int64)
+    }
+
+    private func write(_ key: Int64, of origin: Int64) throws {
+        let transfers = transfers()
+        // The values beside a text of the largest size may take as much as in any chunk.
+        let cost = cost(of: transfers)
+        guard cost <= context.options.wholeValueBytes + context.options.valueBytes else {
+            throw refusal(of: origin, needed: cost, cause: nil)
+        }
+        // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
+        try connection.with(.length, .max) {
+            try insert.bind(key, at: 1)
+            for (index, transfer) in transfers.enumerated() {
+                switch transfer {
+                case .bound: try insert.bind(borrowed: place(of: index), of: select, at: index + 2)
+                case .written: try insert.bind(zeros: byteCount(place(of: index)), at: index + 2)
+                case .copied(let size, _): try insert.bind(zeros: size, at: index + 2)
+                }
+            }
+            defer { insert.unbind() }
+            try insert.run()
+        }
+        for (index, transfer) in transfers.enumerated() {
+            switch transfer {
+            case .bound: break
+            case .written:
+                let target = try target(of: cells[index], key)
+                try select.withBytes(place(of: index)) { try target.write($0, at: 0) }
+            case .copied(let size, let row): try copy(cells[index], size, from: row, to: key)
+            }
+        }
+    }
+
+    private func place(of cell: Int) -> Int { firstCellPlace + 3 * cell }
+
+    private func byteCount(_ column: Int) -> Int { select.withBytes(column) { $0.count } }
+
+    private func transfers() -> [Transfer] {
+        var isBehindLarge = false
+        return cells.indices.map { index in
+            let first = place(of: index)
+            if !select.isNull(first + 1) {
+                isBehindLarge = true
+                let size = Int(select.integer(first + 1)) + cells[index].growth
+                return .copied(size: size, row: select.integer(first + 2))
+            }
+            return isBehindLarge && select.storageClass(first) == .blob ? .written : .bound
+        }
+    }
+
+    /// Bytes that must be whole in memory: texts, BLOBs in memory, and BLOBs with other values after them.
+    private func cost(of transfers: [Transfer]) -> Int {
+        var cost = 0
+        var hasDataBehind = false
+        for (index, transfer) in transfers.enumerated().reversed() {
+            let column = place(of: index)
+            switch transfer {
+            case .copied(let size, _): cost += hasDataBehind ? size : 0
+            case .written: cost += byteCount(column)
+            case .bound:
+                let type = select.storageClass(column)
+                if type == .text || type == .blob { cost += byteCount(column) }
+                if type != .null { hasDataBehind = true }
+            }
+        }
+        return cost
+    }
+
+    private func target(of cell: LargeCell, _ key: Int64) throws(DatabaseError) -> BlobHandle {
+        try BlobHandle(cell.name, of: table, row: key, schema: "main", writable: true, on: connection)
+    }
+
+    private func copy(_ cell: LargeCell, _ size: Int, from row: Int64, to key: Int64) throws {
+        guard let origin = cell.origin, size > 0 else { return }
+        let source = try BlobHandle(
+            origin.value.column, of: origin.table, row: row, schema: "source", on: connection)
+        let target = try target(of: cell, key)
+        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.pieceBytes) }
+        // The first byte of an external-storage value says whether contents or a file name follows.
+        var mark: UInt8 = 1
+        if cell.growth < 0 {
+            try withUnsafeMutableBytes(of: &mark) { try source.read(into: $0, at: 0) }
+            guard mark == 1 else { throw ExternalContents.isNeitherContentsNorName }
+        } else if cell.growth > 0 {
+            try withUnsafeBytes(of: mark) { try target.write($0, at: 0) }
+        }
+        var done = max(0, -cell.growth)
+        while done < source.count {
+            try context.options.stop.check()
+            let count = min(Self.pieceBytes, source.count - done)
+            try buffer.withUnsafeMutableBytes { bytes in
+                let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
+                try source.read(into: piece, at: done)
+                try target.write(UnsafeRawBufferPointer(piece), at: done + cell.growth)
+            }
+            done += count
+        }
+    }
+}
+
+/// A column of a row with values too large for memory.
+private struct LargeCell {
+    /// The destination column.
+    var name: String
+    var sql: String
+    /// A stored value that may be copied in pieces, and its source table.
+    var origin: (table: String, value: StoredValue)?
+
+    /// The bytes that are written before the stored value, or left out at its beginning.
+    var growth: Int {
+        switch origin?.value.mark {
+        case nil, .asStored: 0
+        case .added: 1
+        case .removed: -1
+        }
+    }
+
+    /// The selected columns: the value, or its size (`length` does not read a BLOB) and the rowid of its row.
+    var selection: [String] {
+        guard let value = origin?.value else { return [sql, "NULL", "NULL"] }
+        // A file name is shorter than this limit; the first byte of a longer value says that contents follow.
+        let isStreamed =
+            "typeof(\(value.sql)) = 'blob'" + (growth < 0 ? " AND length(\(value.sql)) > \(Self.longestName)" : "")
+        return [
+            "CASE WHEN \(isStreamed) THEN NULL ELSE \(sql) END",
+            "CASE WHEN \(isStreamed) THEN length(\(value.sql)) END", "\(value.object.alias).Z_PK",
+        ]
+    }
+
+    private static let longestName = 64
 }
 
 extension FerryError {
@@ -182,218 +361,5 @@ package struct LargeValueSearch {
                 valueOf: entity, key: key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
         }
         return nil
-    }
-}
-
-/// Writes rows with values that are too large for memory, one at a time.
-///
-/// SQLite does not hold zeroed BLOBs at the end of a record in memory. So the writer inserts them with the row, and
-/// then writes each in pieces. Texts, and BLOBs before other values, are in memory twice: alone and in the record.
-final class LargeRowWriter {
-    private let connection: Connection
-    private let options: EngineOptions
-    private let table: String
-    /// The entity and the entity mapping, for messages.
-    private let subject: (entity: String, mapping: String)
-    private let cells: [LargeCell]
-    private let insert: Statement
-    private var buffer: [UInt8] = []
-    /// Long enough that the cost of the calls is negligible.
-    private static let pieceBytes = 1 << 18
-
-    /// The cells have the order of the table's columns.
-    init(
-        _ table: String, cells: [LargeCell], of subject: (entity: String, mapping: String), in context: StepContext
-    ) throws(DatabaseError) {
-        (connection, options) = (context.connection, context.options)
-        (self.table, self.subject, self.cells) = (table, subject, cells)
-        let names = ["Z_PK"] + cells.map(\.name)
-        insert = try connection.prepare(
-            """
-            INSERT INTO main.\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
-            VALUES (\(names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))
-            """)
-    }
-
-    var selection: [String] { cells.flatMap(\.selection) }
-
-    private enum Transfer {
-        case bound
-        /// A BLOB in memory, written after the INSERT.
-        case written
-        /// A stored value, copied in pieces after the INSERT.
-        case copied(size: Int, row: Int64)
-    }
-
-    /// Writes one row from the columns of ``selection``, which begin at `place` in the statement's current row.
-    ///
-    /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice, with `origin`, the source
-    /// key.
-    func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
-        let transfers = transfers(row, place)
-        // The values beside a text of the largest size may take as much as in any chunk.
-        let cost = cost(of: transfers, row, place)
-        guard cost <= options.wholeValueBytes + options.valueBytes else {
-            throw refusal(of: origin, needed: cost, cause: nil)
-        }
-        // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
-        try connection.with(.length, .max) {
-            try insert.bind(key, at: 1)
-            for (index, transfer) in transfers.enumerated() {
-                switch transfer {
-                case .bound: try insert.bind(borrowed: place + 3 * index, of: row, at: index + 2)
-                case .written: try insert.bind(zeros: byteCount(row, place + 3 * index), at: index + 2)
-                case .copied(let size, _): try insert.bind(zeros: size, at: index + 2)
-                }
-            }
-            defer { insert.unbind() }
-            try insert.run()
-        }
-        for (index, transfer) in transfers.enumerated() {
-            switch transfer {
-            case .bound: break
-            case .written: try write(place + 3 * index, of: row, to: cells[index], key)
-            case .copied(let size, let origin): try copy(cells[index], size, from: origin, to: key)
-            }
-        }
-    }
-
-    /// Runs the body for a row; turns SQLite's error for a value that is too large into a refusal with the row's key.
-    func refusing<Result>(_ key: Int64, _ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as DatabaseError where error.isTooBig {
-            throw refusal(of: key, cause: error)
-        }
-    }
-
-    private func refusal(of key: Int64, needed: Int? = nil, cause: (any Error)?) -> FerryError {
-        FerryError(
-            valueOf: subject.entity, key: key, entityMapping: subject.mapping, memoryLimit: options.memoryLimit,
-            needed: needed, cause: cause)
-    }
-
-    // MARK: Transfers
-
-    private func transfers(_ row: Statement, _ place: Int) -> [Transfer] {
-        var isBehindLarge = false
-        return cells.indices.map { index in
-            let first = place + 3 * index
-            if let origin = cells[index].origin, !row.isNull(first + 1) {
-                isBehindLarge = true
-                let size = Int(row.integer(first + 1)) - origin.skipped + origin.prefix.count
-                return .copied(size: size, row: row.integer(first + 2))
-            }
-            return isBehindLarge && row.storageClass(first) == .blob ? .written : .bound
-        }
-    }
-
-    private func byteCount(_ row: Statement, _ column: Int) -> Int { row.withBytes(column) { $0.count } }
-
-    /// Bytes that must be whole in memory: texts, BLOBs in memory, and BLOBs with other values after them.
-    private func cost(of transfers: [Transfer], _ row: Statement, _ place: Int) -> Int {
-        var cost = 0
-        var hasDataBehind = false
-        for (index, transfer) in transfers.enumerated().reversed() {
-            let column = place + 3 * index
-            switch transfer {
-            case .copied(let size, _): cost += hasDataBehind ? size : 0
-            case .written: cost += byteCount(row, column)
-            case .bound:
-                let type = row.storageClass(column)
-                if type == .text || type == .blob { cost += byteCount(row, column) }
-                if type != .null { hasDataBehind = true }
-            }
-        }
-        return cost
-    }
-
-    // MARK: Pieces
-
-    private func write(_ column: Int, of row: Statement, to cell: LargeCell, _ key: Int64) throws {
-        let target = try BlobHandle(
-            cell.name, of: table, row: key, schema: "main", writable: true, on: connection)
-        try row.withBytes(column) { try target.write($0, at: 0) }
-    }
-
-    private func copy(_ cell: LargeCell, _ size: Int, from row: Int64, to key: Int64) throws {
-        guard let origin = cell.origin, size > 0 else { return }
-        let source = try BlobHandle(
-            origin.column, of: origin.table, row: row, schema: "source", on: connection)
-        let target = try BlobHandle(
-            cell.name, of: table, row: key, schema: "main", writable: true, on: connection)
-        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.pieceBytes) }
-        if origin.skipped > 0 { try checkHasContents(source) }
-        try origin.prefix.withUnsafeBytes { try target.write($0, at: 0) }
-        var done = origin.skipped
-        while done < source.count {
-            try options.stop.check()
-            let count = min(Self.pieceBytes, source.count - done)
-            try buffer.withUnsafeMutableBytes { bytes in
-                let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count])
-                try source.read(into: piece, at: done)
-                try target.write(
-                    UnsafeRawBufferPointer(piece), at: done - origin.skipped + origin.prefix.count)
-            }
-            done += count
-        }
-    }
-
-    /// The first byte of an external-storage value says whether contents or a file name follows.
-    private func checkHasContents(_ source: borrowing BlobHandle) throws {
-        var first: UInt8 = 0
-        try withUnsafeMutableBytes(of: &first) { try source.read(into: $0, at: 0) }
-        guard first == 1 else { throw ExternalContents.isNeitherContentsNorName }
-    }
-}
-
-/// A column of a row with values too large for memory, and the origin of its value.
-struct LargeCell {
-    /// A stored value that may be copied in pieces.
-    struct Origin {
-        /// The source table and column.
-        var table: String
-        var column: String
-        /// SQL of the value, and of its row's rowid.
-        var value: String
-        var key: String
-        /// Leading bytes of the stored value that are left out.
-        var skipped = 0
-        /// Bytes written before the stored value.
-        var prefix: [UInt8] = []
-    }
-
-    /// The destination column.
-    var name: String
-    var sql: String
-    var origin: Origin?
-
-    /// The selected columns: the value, or its size (`length` does not read a BLOB) and the rowid of its row.
-    var selection: [String] {
-        guard let origin else { return [sql, "NULL", "NULL"] }
-        // A file name is shorter than this limit; the first byte of a longer value says that contents follow.
-        let isStreamed =
-            origin.skipped > 0
-            ? "typeof(\(origin.value)) = 'blob' AND length(\(origin.value)) > \(Self.longestName)"
-            : "typeof(\(origin.value)) = 'blob'"
-        return [
-            "CASE WHEN \(isStreamed) THEN NULL ELSE \(sql) END",
-            "CASE WHEN \(isStreamed) THEN length(\(origin.value)) END", origin.key,
-        ]
-    }
-
-    private static let longestName = 64
-}
-
-extension LargeCell.Origin {
-    /// Nil if the store has no table for the object's entity.
-    init?(_ stored: StoredValue, in layout: StoreLayout) {
-        guard let table = layout.table(of: stored.object.entity) else { return nil }
-        self.init(table: table.name, column: stored.column, value: stored.sql, key: "\(stored.object.alias).Z_PK")
-        switch stored.mark {
-        case .asStored: break
-        case .added: prefix = [1]
-        case .removed: skipped = 1
-        }
     }
 }

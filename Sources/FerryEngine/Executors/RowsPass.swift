@@ -95,7 +95,11 @@ final class RowsPass {
 
     private func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
-        if largeRows.isEmpty { largeRows = try plans.map { try LargeRows($0.mapping, in: context) } }
+        if largeRows.isEmpty {
+            largeRows = try zip(plans, executors).map {
+                try LargeRows($0.mapping, ($1 as? SetExecutor)?.lookup, in: context)
+            }
+        }
         return copyLargeRow
     }
 

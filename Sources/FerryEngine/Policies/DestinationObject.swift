@@ -86,11 +86,7 @@ public final class DestinationObject {
     func write() throws {
         if isNew {
             isNew = false
-            if let row {
-                try row.insert(key: primaryKey, version: version, changes)
-            } else {
-                try writer.insert(key: primaryKey, version: version, changes)
-            }
+            try writer.insert(key: primaryKey, version: version, changes, row)
         } else if !changes.isEmpty {
             let assignments = (0..<changes.count).map { "\(writer.columns[changes.place(at: $0)]) = ?\($0 + 2)" }
             let update = try manager.context.cached(

@@ -20,7 +20,6 @@ final class EntityWriter {
     private let modelAttributes: [Attribute?]
     /// Whether the evidence says that a policy sets the attribute, by column.
     @exclusivity(unchecked) private var marked: [Bool]
-    private let insertSQL: String
     private let insert: Statement
     /// An object without another reference, for reuse.
     @exclusivity(unchecked) private var spare: DestinationObject?
@@ -62,16 +61,9 @@ final class EntityWriter {
             return attribute.defaultValue.map { Value($0.stored(in: attribute)) } ?? .null
         }
         places = Dictionary(first: columns.enumerated().map { ($1, $0) })
-        insertSQL = RowInsert.sql(into: table.name, columns: columns)
-        insert = try context.connection.prepare(insertSQL)
+        // Key, entity number, version, then the columns.
+        insert = try context.connection.prepare(RowInsert.sql(into: table.name, columns: columns))
         try insert.bind(number, at: 2)
-    }
-
-    /// The INSERT of a new object: key, entity number (bound here), version, then ``columns``.
-    func prepareInsert(on connection: Connection) throws -> Statement {
-        let insert = try connection.prepare(insertSQL)
-        try insert.bind(number, at: 2)
-        return insert
     }
 
     func attribute(_ name: String) throws(FerryError) -> PlacedAttribute {
@@ -103,12 +95,16 @@ final class EntityWriter {
             remedy: "Create objects of one of its subentities.")
     }
 
-    /// Inserts a new object, with the model's defaults for unset columns.
-    func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
+    /// Inserts a new object; columns without a change have the values of the row, or without one the model's defaults.
+    func insert(key: Int64, version: Value, _ changes: ColumnChanges, _ row: DefaultPolicyRow?) throws {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
-        for place in columns.indices where !changes.contains(place) {
-            try insert.bind(defaults[place], at: place + 4)
+        if let row {
+            try row.bind(to: insert, except: changes)
+        } else {
+            for place in columns.indices where !changes.contains(place) {
+                try insert.bind(defaults[place], at: place + 4)
+            }
         }
         try changes.bind(to: insert, from: 4)
         try insert.run()

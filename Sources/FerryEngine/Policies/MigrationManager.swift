@@ -119,7 +119,7 @@ public final class MigrationManager {
     /// Sets the values of expressions that call the policy's functions.
     private func compute(_ current: CurrentSource, for object: DestinationObject) throws {
         for column in current.row.policyColumns where !object.changes.contains(column.place) {
-            object.changes.set(try policyValue(column, current.row.values), at: column.place)
+            object.changes.set(try policyValue(column, current), at: column.place)
         }
     }
 
@@ -165,10 +165,8 @@ public final class MigrationManager {
         }
     }
 
-    private func policyValue(
-        _ column: DefaultPolicyRow.PolicyColumn, _ values: PackedValues
-    ) throws -> Value {
-        let value = Value(try column.evaluator.value(in: values, policy: current?.functions))
+    private func policyValue(_ column: DefaultPolicyRow.PolicyColumn, _ current: CurrentSource) throws -> Value {
+        let value = Value(try current.row.value(of: column.evaluator, column.cells, policy: current.functions))
         // A value that comes straight from the policy must fit; an expression converts its own.
         return column.evaluator.isPolicyCall ? try MigrationValue(raw: value).stored(in: column.attribute) : value
     }
@@ -248,12 +246,6 @@ public final class MigrationManager {
 
     func flush() throws {
         guard !pending.isEmpty else { return }
-        if pending.count == 1 {
-            let object = pending.removeLast()
-            object.isPending = false
-            try object.write()
-            return EntityWriter.recycle(object)
-        }
         for index in pending.indices { try pending[index].write() }
         while let object = pending.popLast() {
             object.isPending = false
@@ -287,7 +279,7 @@ public final class MigrationManager {
     /// The value of a source attribute in the current row, if that has the number.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
         guard let current, current.number == number, let known = current.attributes[attribute] else { return nil }
-        return current.row.values.row.value(known.place)
+        return current.row.current.value(known.place)
     }
 
     func contents(ofExternal bytes: [UInt8]) throws -> Value {

@@ -210,10 +210,9 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(
-            MappingSQL(calls.mapping.resolved, in: context.sql), now: context.options.now)
+        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context.sql))
         rows = try RowStream(plan, in: context)
-        current = try CurrentSource(calls, plan, on: context.connection)
+        current = try CurrentSource(calls, plan)
     }
 
     var writesScratch: Bool { true }

@@ -53,11 +53,7 @@ public final class SourceObject {
         return MigrationValue(raw: try object.stored(attribute, contents: false))
     }
 
-    public func string(forKey key: String) throws -> String? {
-        if let source, isAtWork(source), manager.current === source, let text = source.text(key) { return text }
-        return try value(forKey: key).string
-    }
-
+    public func string(forKey key: String) throws -> String? { try value(forKey: key).string }
     public func integer(forKey key: String) throws -> Int64? { try value(forKey: key).integer }
     public func double(forKey key: String) throws -> Double? { try value(forKey: key).double }
     public func boolean(forKey key: String) throws -> Bool? { try value(forKey: key).boolean }
@@ -167,18 +163,18 @@ final class CurrentSource {
     /// Whether each further association is stored at once.
     @exclusivity(unchecked) var isStored = false
 
-    init(_ calls: PolicyCalls, _ plan: RowPlan, on connection: Connection) throws {
+    init(_ calls: PolicyCalls, _ plan: RowPlan) throws {
         functions = calls
         mapping = calls.mapping
         writer = try calls.manager.writer(mapping.destinationEntityName)
         associations = try calls.manager.associations(of: mapping)
-        row = try DefaultPolicyRow(plan, for: writer, on: connection)
+        row = DefaultPolicyRow(plan, for: writer)
         attributes = Dictionary(
             first: plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) })
     }
 
     func begin(_ row: PackedRow, number: Int) {
-        self.row.values.row = row
+        self.row.current = row
         self.number = number
         key = row.integer(RowPlan.keyCell)
         (isKeyTaken, inserted, associated, isStored) = (false, 0, 0, false)
@@ -192,15 +188,7 @@ final class CurrentSource {
     /// The value of an attribute; nil if the row lacks it, or if it allows external storage.
     func value(_ name: String) -> MigrationValue? {
         guard let attribute = attributes[name], !attribute.isExternal else { return nil }
-        return MigrationValue(row.values.row.value(attribute.place), of: attribute.type)
-    }
-
-    /// The text of an attribute; nil if the row lacks it, if it has another type, or if it allows external storage.
-    func text(_ name: String) -> String? {
-        guard let attribute = attributes[name], !attribute.isExternal else { return nil }
-        let row = row.values.row
-        guard row.storageClass(attribute.place) == .text else { return nil }
-        return String(decoding: row.bytes(attribute.place), as: UTF8.self)
+        return MigrationValue(row.current.value(attribute.place), of: attribute.type)
     }
 
     /// Counts an object of the mapping's own entity; returns the source's version for the one with its key, else nil.
@@ -208,7 +196,7 @@ final class CurrentSource {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }
         isKeyTaken = true
-        return row.values.row.value(RowPlan.versionCell)
+        return row.current.value(RowPlan.versionCell)
     }
 
     /// Inserts an object of the mapping's own entity: with a row, its mapped values; else the model's defaults.
@@ -225,112 +213,98 @@ final class CurrentSource {
 
 /// The current row of a policy's mapping, in the form of the default policy's object.
 final class DefaultPolicyRow {
-    let values = PackedValues()
     /// The columns whose expressions call the policy's functions.
     let policyColumns: [PolicyColumn]
     /// The values by destination column.
     private let columns: [RowValue?]
-    private let evaluated: [EvaluatedColumn]
+    /// The columns that are cells, and the places of all others.
     private let bindings: [CellBinding]
-    private let insert: Statement
+    private let others: [Int]
 
-    /// A value that the reader computes; if that fails, the error comes when the value is used.
-    private struct EvaluatedColumn {
-        var place: Int
-        var cell: Int?
-        var evaluator: RowEvaluator
-    }
+    /// Exclusivity checks are off: no access lasts while other code runs.
+    @exclusivity(unchecked) private var packed: PackedRow?
 
     struct PolicyColumn {
         var place: Int
         var evaluator: RowEvaluator
+        var cells: [Int]
         var attribute: Attribute
     }
 
-    init(_ plan: RowPlan, for writer: EntityWriter, on connection: Connection) throws {
-        insert = try writer.prepareInsert(on: connection)
+    init(_ plan: RowPlan, for writer: EntityWriter) {
         var columns = [RowValue?](repeating: nil, count: writer.columns.count)
         var policyColumns: [PolicyColumn] = []
-        var evaluated: [EvaluatedColumn] = []
         var bindings: [CellBinding] = []
+        var others = Set(columns.indices)
         for column in plan.columns {
             guard let place = writer.places[column.name], columns[place] == nil else { continue }
             columns[place] = column.value
             switch column.value {
-            case .column(let cell): bindings.append(CellBinding(cell: cell, parameter: place + 4))
-            case .constant(let value): try insert.bind(Value(value), at: place + 4)
-            case .evaluated(let evaluator, _) where evaluator.callsPolicy:
-                policyColumns.append(PolicyColumn(place: place, evaluator: evaluator, attribute: column.attribute))
-            case .evaluated(let evaluator, let cell):
-                evaluated.append(EvaluatedColumn(place: place, cell: cell, evaluator: evaluator))
+            case .column(let cell):
+                bindings.append(CellBinding(cell: cell, parameter: place + 4))
+                others.remove(place)
+            case .evaluated(let evaluator, let cells) where evaluator.callsPolicy:
+                policyColumns.append(
+                    .init(place: place, evaluator: evaluator, cells: cells, attribute: column.attribute))
+            case .constant, .evaluated: break
             }
         }
         self.columns = columns
         self.policyColumns = policyColumns
-        self.evaluated = evaluated
         self.bindings = bindings
+        self.others = others.sorted()
+    }
+
+    /// The current row; set it before any use.
+    var current: PackedRow {
+        get {
+            guard let packed else { preconditionFailure("there is no row at work") }
+            return packed
+        }
+        set { packed = newValue }
     }
 
     func value(at place: Int) throws -> Value {
         switch columns[place] {
         case nil: .null
-        case .column(let cell): values.row.value(cell)
+        case .column(let cell): current.value(cell)
         case .constant(let value): Value(value)
-        case .evaluated(let evaluator, _): Value(try evaluator.value(in: values))
+        case .evaluated(let evaluator, let cells): Value(try value(of: evaluator, cells))
         }
     }
 
-    /// Inserts a new object; unchanged columns stay SQLite values.
-    func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
-        let row = values.row
-        try insert.bind(key, at: 1)
-        try insert.bind(version, at: 3)
+    /// The value of an expression of cells of the current row.
+    func value(
+        of evaluator: RowEvaluator, _ cells: [Int], policy: (any PolicyFunctions)? = nil
+    ) throws -> FunctionValue {
+        let row = current
+        // An array of its own: a policy's function may read other values.
+        return try cells.map { row.borrowedValue($0) }
+            .withUnsafeBufferPointer { try evaluator.value(of: $0, policy: policy) }
+    }
+
+    /// Binds the values of unchanged columns to an INSERT; those of cells stay SQLite values.
+    func bind(to insert: Statement, except changes: ColumnChanges) throws {
         // A bit for each parameter that the changes bind.
-        try insert.bind(bindings, of: row, except: changes.places << 4)
-        for index in evaluated.indices where !changes.contains(evaluated[index].place) {
-            let (place, cell) = (evaluated[index].place, evaluated[index].cell)
-            if let cell, row.storageClass(cell) != .null {
-                try insert.bind(borrowing: cell, of: row, at: place + 4)
-            } else {
-                try insert.bind(try evaluated[index].evaluator.value(in: values), at: place + 4)
-            }
-        }
-        guard !changes.isEmpty else { return try insert.run() }
-        try changes.bind(to: insert, from: 4)
-        try insert.run()
-        for index in 0..<changes.count {
-            let place = changes.place(at: index)
+        try insert.bind(bindings, of: current, except: changes.places << 4)
+        for place in others where !changes.contains(place) {
             switch columns[place] {
             case .constant(let value): try insert.bind(Value(value), at: place + 4)
-            case nil: try insert.bindNull(at: place + 4)
-            // Bound anew for each row.
-            case .column, .evaluated: break
+            case .evaluated(let evaluator, let cells): try insert.bind(try value(of: evaluator, cells), at: place + 4)
+            case nil, .column: try insert.bindNull(at: place + 4)
             }
         }
     }
 }
 
-/// A packed row, for the evaluation of expressions.
-final class PackedValues: RowValues {
-    /// Exclusivity checks are off: no access lasts while other code runs.
-    @exclusivity(unchecked) private var current: PackedRow?
-
-    /// The current row; set it before an evaluation.
-    var row: PackedRow {
-        get {
-            guard let current else { preconditionFailure("there is no row at work") }
-            return current
-        }
-        set { current = newValue }
-    }
-
-    func value(at cell: Int) -> FunctionValue {
-        switch row.storageClass(cell) {
+extension PackedRow {
+    fileprivate func borrowedValue(_ cell: Int) -> FunctionValue {
+        switch storageClass(cell) {
         case .null: .null
-        case .integer: .integer(row.integer(cell))
-        case .real: .real(row.real(cell))
-        case .text: .text(row.bytes(cell))
-        case .blob: .blob(row.bytes(cell))
+        case .integer: .integer(integer(cell))
+        case .real: .real(real(cell))
+        case .text: .text(bytes(cell))
+        case .blob: .blob(bytes(cell))
         }
     }
 }

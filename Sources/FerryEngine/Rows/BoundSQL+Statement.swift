@@ -32,7 +32,7 @@ extension Parameters {
             case .null: try statement.bind(.null, named: named.name)
             case .stored(let stored): try statement.bind(FerrySQLite.Value(stored), named: named.name)
             case .now: try statement.bind(.real(now), named: named.name)
-            case .deep(let deep): try statement.bind(object: DeepEvaluator(deep), named: named.name)
+            case .evaluator(let bound): try statement.bind(object: RowEvaluator(bound), named: named.name)
             }
         }
     }

@@ -13,9 +13,9 @@ package enum FunctionRegistry {
                 arguments, result in try memory.call(function, arguments, &result)
             }
         }
-        try connection.register(DeepComputation.function, arguments: -1, deterministic: true) { arguments, result in
-            guard let evaluator = arguments.object(0, as: DeepEvaluator.self) else {
-                throw FerryError(.internalError, "\(DeepComputation.function) is called without an evaluator.")
+        try connection.register(BoundComputation.function, arguments: -1, deterministic: true) { arguments, result in
+            guard let evaluator = arguments.object(0, as: RowEvaluator.self) else {
+                throw FerryError(.internalError, "\(BoundComputation.function) is called without an evaluator.")
             }
             try memory.call(evaluator, arguments, &result)
         }
@@ -35,7 +35,7 @@ private protocol Callable {
 }
 
 extension ScalarFunction: Callable {}
-extension DeepEvaluator: Callable {}
+extension RowEvaluator: Callable {}
 
 /// Memory that all functions of a connection share: no call begins during another one.
 ///

@@ -32,16 +32,12 @@ final class ReadAheadThread: @unchecked Sendable {
     /// Large enough that the threads seldom wake each other, small enough for the processor's caches.
     static let bufferBytes = 128 << 10
 
-    /// Whether SQLite sorts the rows before the first one.
-    let needsSorting: Bool
-
     private var reader: RowReader?
     private var order = Order.end
     private let ordered = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let ring: SlotRing<Slot>
     private var taken: Slot?
-    private let isAbandoned = Locked(false)
     private var hasStarted = false
 
     /// Nil if the statement reads more than the source: only the writer's connection can run it then.
@@ -52,9 +48,7 @@ final class ReadAheadThread: @unchecked Sendable {
         } catch let error as DatabaseError where error.isInSQL {
             return nil
         }
-        let steps = try connection.rows("EXPLAIN QUERY PLAN " + plan.sql.text)
-        needsSorting = steps.contains { $0.contains { $0.text?.contains("TEMP B-TREE") == true } }
-        // Set after EXPLAIN, whose rows may be longer. A policy holds the values that it reads, so none is left out.
+        // A policy holds the values that it reads, so none is left out.
         connection.limit(.length, context.options.wholeValueBytes)
         ring = SlotRing((0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) })
     }
@@ -85,17 +79,10 @@ final class ReadAheadThread: @unchecked Sendable {
         ring.giveBack()
     }
 
-    /// Discards the rest of the order.
-    func abandon() {
-        isAbandoned.withLock { $0 = true }
-        while case .rows = take() { giveBack() }
-        isAbandoned.withLock { $0 = false }
-    }
-
-    /// Ends the thread and closes its connection; `isReading` says that an order is unfinished.
+    /// Ends the thread and closes its connection; `isReading` says that an order is unfinished, whose rows are discarded.
     func end(isReading: Bool) {
         guard hasStarted else { return }
-        if isReading { abandon() }
+        if isReading { while case .rows = take() { giveBack() } }
         order = .end
         ordered.signal()
         ended.wait()
@@ -143,13 +130,11 @@ final class ReadAheadThread: @unchecked Sendable {
             if !slot.rows.isEmpty {
                 handOver(slot, .rows(slot.rows))
                 slot = ring.freeSlot()
-                if isAbandoned.withLock({ $0 }) { return }
                 if reader.pack(into: slot.rows) { continue }
             }
             packAlone(reader, into: slot)
             handOver(slot, .rows(slot.rows))
             slot = ring.freeSlot()
-            if isAbandoned.withLock({ $0 }) { return }
         }
     }
 

@@ -12,10 +12,8 @@ extension ObjectLookup {
         memory.lookups / 4 * 3 / max(1, finders)
     }
 
-    /// The lookup of the mapping's `unique`; rows with values too large for their chunk use a separate one.
-    static func of(
-        _ mapping: ResolvedEntityMapping, ofLargeRows isLarge: Bool = false, in context: StepContext
-    ) throws -> ObjectLookup {
+    /// The lookup of the mapping's `unique`.
+    static func of(_ mapping: ResolvedEntityMapping, in context: StepContext) throws -> ObjectLookup {
         var columns: [(name: String, affinity: ColumnAffinity)] = []
         for name in mapping.unique {
             guard let column = context.destination.column(of: name, in: mapping.destination) else {
@@ -32,7 +30,7 @@ extension ObjectLookup {
             number: context.sql.destinationNumber(of: mapping),
             columns: columns, nilIsEqual: mapping.nilIsEqual,
             key: ScratchDatabase.key(ofLookup: name, on: context.connection),
-            id: mapping.position + (isLarge ? mappings.count : 0), known: ObjectHashTable(bytes: bytes),
+            id: mapping.position, known: ObjectHashTable(bytes: bytes),
             on: context.connection)
     }
 }

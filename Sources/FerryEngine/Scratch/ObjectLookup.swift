@@ -9,28 +9,33 @@ final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 /// Finds an object of an entity by its values, among all that the new store has so far.
 ///
 /// The lookup compares keyed hashes of 126 bits. While a table of fixed size holds all objects, a hash that is not in
-/// it is new. Otherwise scratch has the older objects, and a filter of fixed size tells which hashes may be there.
+/// it is new. Otherwise a table in scratch has the older objects, the table of fixed size is its cache, and a filter of fixed
+/// size tells which hashes may be in scratch.
 /// Unsaved objects are read from the new store's rows, so a resumed run, or a repeated chunk, finds the same ones.
 package final class ObjectLookup {
     /// 1 MiB: half a million objects set one bit in sixteen at most.
     private static let filterBits: UInt64 = 23
 
     /// Makes the names of the SQL functions unique on the connection.
-    let id: Int
+    private let id: Int
+    private let name: String
+    private let connection: Connection
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
     /// Whether an object with NULL in a column is found by NULL; if not, it is not in the lookup.
     private let nilIsEqual: Bool
     private let known: ObjectHashTable
-    private let saved: ObjectHashesOnDisk
     private let learn: Statement
-    let owner = Owner<ObjectLookup>()
+    private let search: Statement
+    private let save: Statement
+    private let record: Statement
+    private let owner = Owner<ObjectLookup>()
     /// Allocated at once, so that its size does not depend on the number of objects.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
     private var highest = Int64.min
-    /// The number of ``makeRoom()`` calls, which make known objects unknown.
-    private var clearings = 0
+    /// Scratch has all objects with keys up to this one; nil before the first save.
+    private var saved: Int64?
     private var unsaved = 0
     /// The hash of the last search.
     private var hash = ObjectHashTable.Hash.none
@@ -42,23 +47,21 @@ package final class ObjectLookup {
         _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
         nilIsEqual: Bool = true, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
-        (self.id, self.key, self.known) = (id, key, known)
+        (self.name, self.connection, self.id, self.key, self.known) = (name, connection, id, key, known)
         affinities = columns.map(\.affinity)
         self.nilIsEqual = nilIsEqual
-        // The functions live as long as the connection, and must not retain this lookup.
-        let unsaved = "ferry_unsaved_\(id)"
-        try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
-            [owner] in
-            HashesToSave(owner)
-        }
+        // The function lives as long as the connection, and must not retain this lookup.
         let learned = "ferry_learn_\(id)"
         try connection.register(learned, arguments: columns.count + 1, deterministic: false) {
             [owner] arguments, _ in
             try owner.object?.learn(arguments)
         }
-        saved = try ObjectHashesOnDisk(
-            name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
-            on: connection)
+        let hashes = ScratchDatabase.lookupTable(of: name)
+        search = try connection.prepare("SELECT destination FROM \(hashes) WHERE first = ?1 AND second = ?2")
+        save = try connection.prepare("INSERT INTO \(hashes) (first, second, destination) VALUES (?1, ?2, ?3)")
+        record = try connection.prepare("UPDATE \(ScratchDatabase.lookups) SET last = ?2 WHERE name = ?1")
+        // They run inside an SQL function, many times in a statement.
+        for statement in [search, save, record] { statement.isSilent = true }
         // NOT INDEXED reads rows in the order of their keys: the object with the lowest key counts.
         learn = try connection.prepare(
             """
@@ -75,7 +78,8 @@ package final class ObjectLookup {
     ///
     /// `last` is the highest key in the table; if a known key is higher, SQLite rolled a unit back.
     package func begin(after last: Int64) throws {
-        if try !isComplete || highest > last || !saved.isCurrent() { try reset() }
+        // A rollback of a unit also removes its saved objects.
+        if try !isComplete || highest > last || lastInScratch() != saved { try reset() }
         guard !isComplete || highest < last else { return }
         try learn.bind(.integer(highest), named: ":last")
         try learn.run()
@@ -83,32 +87,54 @@ package final class ObjectLookup {
         isComplete = true
     }
 
+    private func lastInScratch() throws(DatabaseError) -> Int64? {
+        try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)])
+    }
+
     /// Resets the lookup to the state in scratch.
     private func reset() throws {
         isComplete = false
         known.removeAll()
         for index in filter.indices { filter[index] = 0 }
-        try saved.reload()
-        (highest, unsaved) = (saved.last ?? .min, 0)
-        if saved.last != nil { try saved.forEach { addToFilter($0) } }
+        saved = try lastInScratch()
+        (highest, unsaved) = (saved ?? .min, 0)
+        guard saved != nil else { return }
+        let seconds = try connection.prepare("SELECT second FROM \(ScratchDatabase.lookupTable(of: name))")
+        while try seconds.step() { addToFilter(Self.word(seconds.integer(0))) }
     }
 
     /// The key of the object with the values of the arguments from `first` on, in the order of the columns, or nil.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
-        try find(hash(of: arguments, from: first))
-    }
-
-    private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
-        hash = wanted
+        hash = hash(of: arguments, from: first)
         guard hash != .none else { return nil }
         if let key = known.key(of: hash) { return key }
-        guard saved.last != nil, filterContains(hash), let key = try saved.key(of: hash) else { return nil }
+        guard saved != nil, filterContains(hash.second), let key = try keyInScratch() else { return nil }
         // The next search may want the same object; without room, it reads scratch again.
         if !known.add(key, with: hash) {
             try makeRoom()
             _ = known.add(key, with: hash)
         }
         return key
+    }
+
+    /// A statement that gives the key of the object with the bound values, or NULL.
+    func prepareSearch() throws(DatabaseError) -> Statement {
+        let function = "ferry_seek_\(id)"
+        try connection.register(function, arguments: affinities.count, deterministic: false) {
+            [owner] arguments, result in
+            if let key = try owner.object?.find(arguments, from: 0) { result.set(key) }
+        }
+        let search = try connection.prepare(
+            "SELECT \(function)(\(affinities.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))")
+        search.isSilent = true
+        return search
+    }
+
+    private func keyInScratch() throws(DatabaseError) -> Int64? {
+        try search.bind(Self.integer(hash.first), at: 1)
+        try search.bind(Self.integer(hash.second), at: 2)
+        defer { search.reset() }
+        return try search.step() ? search.integer(0) : nil
     }
 
     /// Adds an object under the values of the last search, which found none.
@@ -128,36 +154,6 @@ package final class ObjectLookup {
         unsaved += 1
     }
 
-    // MARK: Batches
-
-    /// Whether some objects are in scratch only, which makes batch searches worthwhile.
-    package var isOnDisk: Bool { saved.last != nil }
-
-    /// Finds the objects of a batch, in the order of its rows, and creates the missing ones.
-    ///
-    /// The batch's rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
-    package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
-        try batch.search(where: { $0 != .none && known.key(of: $0) == nil && filterContains($0) }, saved.key(of:))
-        let before = clearings
-        for index in batch.rows.indices {
-            let row = batch.rows[index]
-            hash = row.hash
-            if hash == .none {
-                batch.set(try create(row), at: index)
-            } else if let key = row.destination {
-                // A later row may want the same object; without room, its search reads scratch.
-                if known.key(of: hash) == nil { _ = known.add(key, with: hash) }
-            } else if let key = known.key(of: hash) {
-                batch.set(key, at: index)
-            } else if before != clearings, let key = try find(hash) {
-                // The object was in the table, or did not exist, during the batch search.
-                batch.set(key, at: index)
-            } else {
-                batch.set(try create(row), at: index)
-            }
-        }
-    }
-
     private func learn(_ arguments: borrowing FunctionArguments) throws {
         let key = arguments.integer(0)
         if try find(arguments, from: 1) == nil { try add(key) } else { highest = key }
@@ -166,63 +162,52 @@ package final class ObjectLookup {
     // MARK: Room
 
     private func makeRoom() throws {
-        clearings += 1
         // Saving few objects at a time is slow, so only saved objects leave the table.
         guard unsaved > known.capacity / 2 else {
-            known.makeRoom(keepingAbove: saved.last ?? .min)
+            known.makeRoom(keepingAbove: saved ?? .min)
             // If searches found all of them lately, few were removed; after the first call, none counts as found.
-            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
+            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved ?? .min) }
             return
         }
-        var place = 0
-        while let object = known.next(from: &place, above: saved.last ?? .min) { addToFilter(object.hash) }
-        try saved.save(through: highest)
-        unsaved = 0
+        try saveAll()
         known.makeRoom(keepingAbove: highest)
     }
 
-    private func addToFilter(_ hash: ObjectHashTable.Hash) {
-        let bit = hash.second >> (64 - Self.filterBits)
+    /// Saves the unsaved objects, in the order of their hashes.
+    private func saveAll() throws(DatabaseError) {
+        var place = 0
+        while let object = known.next(from: &place, above: saved ?? .min) {
+            addToFilter(object.hash.second)
+            try save.bind(Self.integer(object.hash.first), at: 1)
+            try save.bind(Self.integer(object.hash.second), at: 2)
+            try save.bind(object.key, at: 3)
+            try save.run()
+        }
+        try record.bind([.text(name), .integer(highest)])
+        try record.run()
+        (saved, unsaved) = (highest, 0)
+    }
+
+    private func addToFilter(_ word: UInt64) {
+        let bit = word >> (64 - Self.filterBits)
         filter[Int(bit >> 6)] |= 1 << (bit & 63)
     }
 
-    private func filterContains(_ hash: ObjectHashTable.Hash) -> Bool {
-        let bit = hash.second >> (64 - Self.filterBits)
+    private func filterContains(_ word: UInt64) -> Bool {
+        let bit = word >> (64 - Self.filterBits)
         return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
     }
 
-    /// The unsaved objects, in the order of their hashes.
-    private final class HashesToSave: TableCursor {
-        private let owner: Owner<ObjectLookup>
-        private var place = 0
-        private var object: (hash: ObjectHashTable.Hash, key: Int64)?
-
-        init(_ owner: Owner<ObjectLookup>) { self.owner = owner }
-
-        func start(_ arguments: borrowing FunctionArguments) { place = 0 }
-
-        func next() -> Bool {
-            guard let lookup = owner.object else { return false }
-            object = lookup.known.next(from: &place, above: lookup.saved.last ?? .min)
-            return object != nil
-        }
-
-        func column(_ index: Int, _ result: inout FerrySQLite.FunctionResult) {
-            guard let object else { return }
-            switch index {
-            case 0: result.set(ObjectHashesOnDisk.integer(object.hash.first))
-            case 1: result.set(ObjectHashesOnDisk.integer(object.hash.second))
-            default: result.set(object.key)
-            }
-        }
-    }
+    /// A word of a hash as an integer of the same order, and back.
+    private static func integer(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ 1 << 63) }
+    private static func word(_ integer: Int64) -> UInt64 { UInt64(bitPattern: integer) ^ 1 << 63 }
 
     // MARK: Hashes
 
     /// A hash that is equal for values that SQLite compares as equal (`IS`, BINARY collation) in their columns.
     ///
     /// `.none` for values that equal no others.
-    package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> ObjectHashTable.Hash {
+    private func hash(of arguments: borrowing FunctionArguments, from first: Int) -> ObjectHashTable.Hash {
         var hash = KeyedHash(key)
         for (offset, affinity) in affinities.enumerated() {
             let index = first + offset

@@ -62,15 +62,6 @@ package struct ResolvedPath: Sendable, Hashable {
         case member(Int)
     }
 
-    /// A collection operator that computes one value from the objects, or values, at the end of the path.
-    package struct Aggregate: Sendable, Hashable {
-        package var name: String
-        /// The number of relationships before the operator.
-        package var hopCount: Int
-        /// Whether an attribute is before the operator, not behind it.
-        package var isOfValues: Bool
-    }
-
     package struct Hop: Sendable, Hashable {
         /// The source entity of the relationship.
         package var entity: String
@@ -93,7 +84,6 @@ package struct ResolvedPath: Sendable, Hashable {
     package var valueKeys: [String] = []
     /// Whether a collection operator made the objects distinct (`@distinctUnionOfSets`).
     package var isDistinct = false
-    package var aggregate: Aggregate?
 
     package init(start: Start, hops: [Hop] = [], end: End) {
         self.start = start
@@ -166,13 +156,7 @@ extension ExpressionScope {
         _ steps: [KeyPathStep], from entity: String, _ start: ResolvedPath.Start, _ path: Expression
     ) throws(FerryError) -> ResolvedPath {
         var resolved = ResolvedPath(start: start, end: .object(entity: entity))
-        for (index, step) in steps.enumerated() {
-            if case .collectionOperator(let name) = step, AggregateFunction.operators.contains(name),
-                resolved.isToMany, resolved.valueKeys.isEmpty
-            {
-                try aggregate(name, Array(steps[(index + 1)...]), &resolved, path)
-                return resolved
-            }
+        for step in steps {
             switch (step, resolved.end) {
             case (.key(let key), .object(let entity)): try property(key, of: entity, &resolved, path)
             case (.key(let key), .attribute(let attribute, let names)):
@@ -184,32 +168,6 @@ extension ExpressionScope {
             }
         }
         return resolved
-    }
-
-    private func aggregate(
-        _ name: String, _ rest: [KeyPathStep], _ resolved: inout ResolvedPath, _ path: Expression
-    ) throws(FerryError) {
-        let hopCount = resolved.hops.count
-        let isOfValues = if case .attribute = resolved.end { true } else { false }
-        for step in rest {
-            guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
-            switch resolved.end {
-            case .object(let entity): try property(key, of: entity, &resolved, path)
-            // `@max.self` means the values themselves.
-            case .attribute where key.lowercased() == "self": break
-            case .attribute(let attribute, let names): try continuation(key, of: attribute, names, &resolved, path)
-            case .json: throw noOperator(step, path)
-            }
-        }
-        guard !resolved.hops.dropFirst(hopCount).contains(where: { $0.relationship.isToMany }) else {
-            throw path.error(
-                "follows a to-many relationship after @\(name).", remedy: "Put the relationship before the operator.")
-        }
-        resolved.aggregate = .init(name: name, hopCount: hopCount, isOfValues: isOfValues)
-        if name != "count", case .object = resolved.end {
-            throw path.error(
-                "computes @\(name) of objects, not values.", remedy: "Name one of their attributes after it.")
-        }
     }
 
     /// Collection operators that only flatten the collection, and whether they drop duplicates.

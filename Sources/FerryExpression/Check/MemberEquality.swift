@@ -43,7 +43,7 @@ extension CollectionComputation {
 extension ResolvedPath {
     /// Whether an index can hold the value at the end; the key of the member itself needs none.
     fileprivate var isIndexed: Bool {
-        guard !isToMany, valueKeys.isEmpty, aggregate == nil else { return false }
+        guard !isToMany, valueKeys.isEmpty else { return false }
         switch end {
         case .attribute: return true
         case .object: return !hops.isEmpty

@@ -1,27 +1,17 @@
 package import FerryBase
 package import FerryModel
 
-/// Evaluates a computation for one row after another, with the functions that SQL calls.
+/// Evaluates a computation for the arguments of one row after another, with the functions that SQL calls.
 ///
 /// Evaluating allocates no memory per row: each call keeps its buffers. An evaluator belongs to one thread.
 package final class RowEvaluator {
     private let root: Node
 
     fileprivate indirect enum Node {
-        case place(Int)
+        case argument(Int)
         case constant(FunctionValue, ByteHolder?)
         case call(Call)
-        case real(Computation.Operator, Node, Node)
-        case ifNull(Node, Node)
-        case same(Node, Node)
-        case isNull(Node, negated: Bool)
-        case precedes(Node, Node, orEqual: Bool)
-        case all([Node])
-        case any([Node])
-        case not(Node)
-        case choose(Node, Node, Node)
-        case orNil(Node)
-        case fails(Node)
+        case operation(Computation.Operator, [Node])
         case policy(String, [Node], ByteHolder)
     }
 
@@ -39,84 +29,49 @@ package final class RowEvaluator {
         }
     }
 
-    /// Resolves each column of the computation once; `now` is the time of the run.
-    ///
-    /// - Throws: Errors of `places`; ``FerryError`` `.internalError` for an unknown function.
-    package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
-        root = try Self.node(computation, now, &places)
-        callsPolicy = computation.callsPolicy
+    package init(_ bound: BoundComputation) {
+        root = Self.node(bound.computation)
+        callsPolicy = bound.computation.callsPolicy
     }
-
-    /// The value's place if the computation is a single column; the caller need not decode the value then.
-    package var place: Int? { if case .place(let place) = root { place } else { nil } }
 
     /// Whether the computation is a single call of the policy, whose value the caller converts.
     package var isPolicyCall: Bool { if case .policy = root { true } else { false } }
 
     package let callsPolicy: Bool
 
-    /// Returns the value for one row; text and BLOBs are borrowed until the next call or the next row.
-    package func value(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> FunctionValue {
-        try evaluate(root, row, policy)
+    /// Returns the value for the arguments of one row; text and BLOBs are borrowed until the next call or the next row.
+    package func value(
+        of arguments: ScalarFunction.Arguments, policy: (any PolicyFunctions)? = nil
+    ) throws -> FunctionValue {
+        try evaluate(root, arguments, policy)
+    }
+
+    /// Computes the value as an SQL function, from the arguments after the evaluator itself.
+    package func call(_ arguments: ScalarFunction.Arguments, result: inout FunctionResult) throws(FerryError) {
+        do {
+            result.set(try value(of: UnsafeBufferPointer(rebasing: arguments.dropFirst())))
+        } catch let error as FerryError {
+            throw error
+        } catch {
+            throw .row("an expression", "it could not be evaluated")
+        }
     }
 
     // MARK: Building
 
-    private static func node(
-        _ computation: Computation, _ now: Double, _ places: inout some PlaceResolver
-    ) throws(FerryError) -> Node {
+    private static func node(_ computation: Computation) -> Node {
         switch computation {
-        case .column(let path):
-            if case .json = path.end {
-                return .call(Call(try function("ferry_json_get"), [.place(try places.elementTextPlace())]))
-            }
-            return .place(try places.place(of: path))
-        case .elementText: return .place(try places.elementTextPlace())
-        case .elementPosition: return .place(try places.elementPositionPlace())
-        case .parameter(let value): return constant(value, now)
-        case .argument(let index): return .place(index)
-        case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
-        case .operation(let symbol, let operands):
-            let operands = try nodes(operands, now, &places)
-            return switch symbol {
-            case .plus, .minus, .times: .real(symbol, operands[0], operands[1])
-            case .ifNull: .ifNull(operands[0], operands[1])
-            case .same: .same(operands[0], operands[1])
-            case .isNull: .isNull(operands[0], negated: false)
-            case .isNotNull: .isNull(operands[0], negated: true)
-            case .less: .precedes(operands[0], operands[1], orEqual: false)
-            case .lessOrEqual: .precedes(operands[0], operands[1], orEqual: true)
-            case .all: .all(operands)
-            case .any: .any(operands)
-            case .not: .not(operands[0])
-            case .choose: .choose(operands[0], operands[1], operands[2])
-            case .orNil: .orNil(operands[0])
-            case .fails: .fails(operands[0])
-            }
-        case .collection(let collection): return .place(try places.place(of: collection))
-        case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
-        }
-    }
-
-    private static func nodes(
-        _ computations: [Computation], _ now: Double, _ places: inout some PlaceResolver
-    ) throws(FerryError) -> [Node] {
-        try computations.map { computation throws(FerryError) in try node(computation, now, &places) }
-    }
-
-    private static func function(_ name: String) throws(FerryError) -> ScalarFunction {
-        guard let function = ScalarFunction.named(name) else {
-            throw FerryError(.internalError, "The row executor has no function \(name).")
-        }
-        return function
-    }
-
-    private static func constant(_ value: SQLParameter, _ now: Double) -> Node {
-        switch value {
-        case .now: return .constant(.real(now), nil)
-        case .constant(let constant):
+        case .argument(let index): return .argument(index)
+        case .parameter(.constant(let constant)):
             let holder = ByteHolder()
             return .constant(held(constant.stored, by: holder), holder)
+        case .call(let name, let arguments):
+            guard let function = ScalarFunction.named(name) else { preconditionFailure("there is no function \(name)") }
+            return .call(Call(function, arguments.map(node)))
+        case .operation(let symbol, let operands): return .operation(symbol, operands.map(node))
+        case .policy(let name, let arguments): return .policy(name, arguments.map(node), ByteHolder())
+        case .column, .elementText, .elementPosition, .parameter(.now), .collection:
+            preconditionFailure("what only a row has is an argument")
         }
     }
 
@@ -134,41 +89,13 @@ package final class RowEvaluator {
     // MARK: Evaluating
 
     private func evaluate(
-        _ node: Node, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+        _ node: Node, _ row: ScalarFunction.Arguments, _ policy: (any PolicyFunctions)?
     ) throws -> FunctionValue {
         switch node {
-        case .place(let place): return row.value(at: place)
+        case .argument(let index): return row[index]
         case .constant(let value, _): return value
         case .call(let call): return try evaluate(call, row, policy)
-        case .real(let symbol, let left, let right):
-            return try Self.compute(symbol, evaluate(left, row, policy), evaluate(right, row, policy))
-        case .ifNull(let value, let substitute):
-            let value = try evaluate(value, row, policy)
-            return value.isNull ? try evaluate(substitute, row, policy) : value
-        case .same(let left, let right):
-            return Self.flag(
-                ScalarFunction.isEqual(try evaluate(left, row, policy), try evaluate(right, row, policy)))
-        case .isNull(let value, let negated): return Self.flag(try evaluate(value, row, policy).isNull != negated)
-        case .precedes(let left, let right, let orEqual):
-            let (left, right) = (try evaluate(left, row, policy), try evaluate(right, row, policy))
-            guard !left.isNull, !right.isNull else { return Self.flag(false) }
-            let order = try ScalarFunction.order(left, right, orEqual ? "<=" : "<")
-            return Self.flag(orEqual ? order <= 0 : order < 0)
-        case .all(let conditions):
-            for condition in conditions where !Self.isTrue(try evaluate(condition, row, policy)) {
-                return Self.flag(false)
-            }
-            return Self.flag(true)
-        case .any(let conditions):
-            for condition in conditions where Self.isTrue(try evaluate(condition, row, policy)) {
-                return Self.flag(true)
-            }
-            return Self.flag(false)
-        case .not(let condition): return Self.flag(!Self.isTrue(try evaluate(condition, row, policy)))
-        case .choose(let condition, let value, let other):
-            return try evaluate(Self.isTrue(try evaluate(condition, row, policy)) ? value : other, row, policy)
-        case .orNil(let value): return try attempt(value, row, policy) ?? .null
-        case .fails(let value): return Self.flag(try attempt(value, row, policy) == nil)
+        case .operation(let symbol, let operands): return try evaluate(symbol, operands, row, policy)
         case .policy(let name, let arguments, let holder):
             guard let policy else {
                 throw FerryError(.internalError, "An expression calls \(name) where there is no migration policy.")
@@ -178,9 +105,40 @@ package final class RowEvaluator {
         }
     }
 
+    private func evaluate(
+        _ symbol: Computation.Operator, _ operands: [Node], _ row: ScalarFunction.Arguments,
+        _ policy: (any PolicyFunctions)?
+    ) throws -> FunctionValue {
+        func value(_ index: Int) throws -> FunctionValue { try evaluate(operands[index], row, policy) }
+        switch symbol {
+        case .plus, .minus, .times: return try Self.compute(symbol, value(0), value(1))
+        case .ifNull:
+            let first = try value(0)
+            return first.isNull ? try value(1) : first
+        case .same: return Self.flag(ScalarFunction.isEqual(try value(0), try value(1)))
+        case .isNull: return Self.flag(try value(0).isNull)
+        case .isNotNull: return Self.flag(!(try value(0).isNull))
+        case .less, .lessOrEqual:
+            let (left, right) = (try value(0), try value(1))
+            guard !left.isNull, !right.isNull else { return Self.flag(false) }
+            let order = try ScalarFunction.order(left, right, symbol == .less ? "<" : "<=")
+            return Self.flag(symbol == .less ? order < 0 : order <= 0)
+        case .all, .any:
+            let isAny = symbol == .any
+            for operand in operands where Self.isTrue(try evaluate(operand, row, policy)) == isAny {
+                return Self.flag(isAny)
+            }
+            return Self.flag(!isAny)
+        case .not: return Self.flag(!Self.isTrue(try value(0)))
+        case .choose: return try value(Self.isTrue(try value(0)) ? 1 : 2)
+        case .orNil: return try attempt(operands[0], row, policy) ?? .null
+        case .fails: return Self.flag(try attempt(operands[0], row, policy) == nil)
+        }
+    }
+
     /// The value; nil if a function does not take it.
     private func attempt(
-        _ node: Node, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+        _ node: Node, _ row: ScalarFunction.Arguments, _ policy: (any PolicyFunctions)?
     ) throws -> FunctionValue? {
         do {
             return try evaluate(node, row, policy)
@@ -190,7 +148,7 @@ package final class RowEvaluator {
     }
 
     private func evaluate(
-        _ call: Call, _ row: any RowValues, _ policy: (any PolicyFunctions)?
+        _ call: Call, _ row: ScalarFunction.Arguments, _ policy: (any PolicyFunctions)?
     ) throws -> FunctionValue {
         call.values.removeAll(keepingCapacity: true)
         for argument in call.arguments { call.values.append(try evaluate(argument, row, policy)) }
@@ -221,34 +179,6 @@ package final class RowEvaluator {
     private static func isTrue(_ value: FunctionValue) -> Bool {
         if case .integer(let integer) = value { integer != 0 } else { false }
     }
-}
-
-/// Resolves the columns of a computation to places in a row, before the first row.
-package protocol PlaceResolver {
-    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int
-
-    /// Returns the place of the JSON text of the iteration's element.
-    mutating func elementTextPlace() throws(FerryError) -> Int
-
-    /// Returns the place of the index of the iteration's element.
-    mutating func elementPositionPlace() throws(FerryError) -> Int
-
-    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int
-}
-
-extension PlaceResolver {
-    package mutating func elementPositionPlace() throws(FerryError) -> Int {
-        throw FerryError(.unsupported, "An expression reads the position of an element where there is only one row.")
-    }
-
-    package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
-        throw FerryError(.unsupported, "An expression reads a collection where there is only one row.")
-    }
-}
-
-/// The values of one row, by the places of the ``PlaceResolver``; borrowed until the next row.
-package protocol RowValues: AnyObject {
-    func value(at place: Int) -> FunctionValue
 }
 
 /// The functions of a migration policy that expressions call.

@@ -134,51 +134,6 @@ extension ScalarFunction {
     }
 }
 
-/// A computation of a number and its conversion to an attribute's type in one call.
-///
-/// The cost of a call in SQLite and in Ferry exceeds that of most functions, and a computed number rarely has the type
-/// of its attribute. The result equals that of the two functions in sequence.
-extension ScalarFunction {
-    /// Returns the name of the function that replaces both; nil if there is none.
-    static func fitted(_ outer: String, of inner: String) -> String? {
-        let name = name(outer, of: inner)
-        return named(name) == nil ? nil : name
-    }
-
-    /// Only for types that no computed number has by itself: each function costs a registration per connection.
-    static let fitted: [ScalarFunction] = (arithmetic + text).filter { computations.contains($0.name) }.flatMap {
-        inner in
-        conversions.filter { fittings.contains($0.name) }.map { fitted($0, of: inner) }
-    }
-
-    private static let computations: Set = [
-        "ferry_add", "ferry_subtract", "ferry_multiply", "ferry_divide", "ferry_length",
-    ]
-    private static let fittings: Set = [
-        "ferry_to_integer16", "ferry_to_integer32", "ferry_to_decimal", "ferry_to_float",
-    ]
-
-    private static func name(_ outer: String, of inner: String) -> String {
-        inner + outer.dropFirst("ferry".utf8.count)
-    }
-
-    private static func fitted(_ outer: ScalarFunction, of inner: ScalarFunction) -> ScalarFunction {
-        ScalarFunction(
-            name(outer.name, of: inner.name), title: inner.title, arguments: inner.argumentCount
-        ) { arguments, result throws(FerryError) in
-            try inner.call(arguments, result: &result)
-            let value: FunctionValue
-            switch result.value {
-            case .null: return
-            case .integer(let integer): value = .integer(integer)
-            case .real(let real): value = .real(real)
-            case .text, .blob, .borrowedText, .argument: preconditionFailure("\(inner.name) computes a number")
-            }
-            try outer.call(value, result: &result)
-        }
-    }
-}
-
 /// Random functions such as `random()`, with equal numbers for the same object of the same run.
 ///
 /// The numbers depend on the run's time, the object's key, the element of `forEach` and the place in the mapping only.

@@ -30,16 +30,9 @@ package struct ScalarFunction: Sendable {
         try body(arguments, &result)
     }
 
-    func call(_ argument: FunctionValue, result: inout FunctionResult) throws(FerryError) {
-        try withUnsafePointer(to: argument) { pointer throws(FerryError) in
-            try call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
-        }
-    }
-
     package static let all: [ScalarFunction] =
-        arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted
-        + lists
-        + methods + searches + dates + encodings + sets + draws + propertyLists
+        arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + lists + methods
+        + searches + dates + encodings + sets + draws + propertyLists
 
     /// The functions that take every value of the types that their translation checks; damaged text aside.
     static let takingAll = Set(

@@ -90,12 +90,21 @@ struct JSONScanner {
         }
     }
 
-    /// Skips and checks one value of a text in memory, and returns its bytes.
+    /// Skips and checks one value, and returns its bytes.
     mutating func value() throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
-        let start = position
-        try skipValue()
-        return UnsafeRawBufferPointer(rebasing: text[start..<position])
+        return try bytes { scanner throws(Problem) in try scanner.skipValue() }
+    }
+
+    /// Returns the bytes that a body skips, which stay in memory meanwhile.
+    private mutating func bytes(
+        _ skip: (inout JSONScanner) throws(Problem) -> Void
+    ) throws(Problem) -> UnsafeRawBufferPointer {
+        let (start, isOutermost) = (offset, kept == nil)
+        if isOutermost { kept = position }
+        defer { if isOutermost { kept = nil } }
+        try skip(&self)
+        return UnsafeRawBufferPointer(rebasing: text[(position - (offset - start))..<position])
     }
 
     /// Skips and checks one value, inside `outer` containers.
@@ -119,6 +128,8 @@ struct JSONScanner {
     struct Place {
         var offset: Int
         var kind: Kind
+        /// The place behind the value, once it was skipped.
+        var end = 0
     }
 
     /// Skips white space and returns the place of the value that follows.
@@ -136,94 +147,13 @@ struct JSONScanner {
             skipSpace()
             let isWanted = JSONString(try string()).equals(key)
             guard pass(UInt8(ascii: ":")) else { throw .invalid }
-            let value = try place()
+            var value = try place()
             try skipValue(within: 1)
+            value.end = offset
             if isWanted { found = value }
         } while pass(UInt8(ascii: ","))
         guard pass(UInt8(ascii: "}")) else { throw .invalid }
         return found
-    }
-
-    // MARK: Checked text
-
-    /// Skips one value of a checked text, and returns its bytes.
-    mutating func checkedValue() -> UnsafeRawBufferPointer {
-        skipSpace()
-        kept = position
-        defer { kept = nil }
-        skipCheckedValue()
-        // A text that cannot be read may end inside an escape.
-        return UnsafeRawBufferPointer(rebasing: text[(kept ?? position)..<min(position, text.count)])
-    }
-
-    private mutating func skipCheckedValue() {
-        var depth = 0
-        repeat {
-            // The end comes early only if the text cannot be read.
-            guard has() else { return }
-            switch text[position] {
-            case UInt8(ascii: "\""): skipCheckedString()
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                position += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                depth -= 1
-                position += 1
-            case _ where depth > 0: position += 1
-            default: skipScalar()
-            }
-        } while depth > 0
-    }
-
-    /// Skips a string of a checked text in memory, and returns the bytes between its quotes.
-    mutating func checkedString() -> UnsafeRawBufferPointer {
-        let start = position + 1
-        skipCheckedString()
-        return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
-    }
-
-    private mutating func skipCheckedString() {
-        position += 1
-        while true {
-            skipPlain()
-            guard has() else { return }
-            switch text[position] {
-            case UInt8(ascii: "\""):
-                position += 1
-                return
-            case UInt8(ascii: "\\"): position += 2
-            default: position += 1
-            }
-        }
-    }
-
-    private mutating func skipScalar() {
-        while has() {
-            switch text[position] {
-            case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return
-            default: position += 1
-            }
-        }
-    }
-
-    /// Skips eight bytes at a time while none of them is a quote, a backslash, a control character or part of a
-    /// multibyte character; then skips to the first such byte.
-    private mutating func skipPlain() {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs = ones << 7
-        while position + 8 <= text.count {
-            let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
-            // The lowest set bit is exact; higher ones may be carries.
-            let special =
-                (((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word) | word)
-                & highs
-            guard special == 0 else {
-                position += special.trailingZeroBitCount >> 3
-                return
-            }
-            position += 8
-        }
     }
 
     // MARK: Parts
@@ -258,10 +188,8 @@ struct JSONScanner {
 
     /// Skips a string and returns the bytes between its quotes, escapes as written.
     mutating func string() throws(Problem) -> UnsafeRawBufferPointer {
-        kept = position
-        defer { kept = nil }
-        try skipString()
-        return UnsafeRawBufferPointer(rebasing: text[((kept ?? position) + 1)..<(position - 1)])
+        let quoted = try bytes { scanner throws(Problem) in try scanner.skipString() }
+        return UnsafeRawBufferPointer(rebasing: quoted.dropFirst().dropLast())
     }
 
     private mutating func skipString() throws(Problem) {
@@ -288,6 +216,26 @@ struct JSONScanner {
         }
     }
 
+    /// Skips eight bytes at a time while none of them is a quote, a backslash, a control character or part of a
+    /// multibyte character; then skips to the first such byte.
+    private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs = ones << 7
+        while position + 8 <= text.count {
+            let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
+            // The lowest set bit is exact; higher ones may be carries.
+            let special =
+                (((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word) | word)
+                & highs
+            guard special == 0 else {
+                position += special.trailingZeroBitCount >> 3
+                return
+            }
+            position += 8
+        }
+    }
+
     private mutating func escape() throws(Problem) {
         guard has(2) else { throw .invalid }
         switch text[position + 1] {
@@ -311,13 +259,9 @@ struct JSONScanner {
     }
 
     private mutating func number() throws(Problem) {
-        kept = position
-        defer { kept = nil }
-        if try mayBeInfinite(), let start = kept,
-            Double(String(decoding: text[start..<position], as: UTF8.self))?.isFinite != true
-        {
-            throw .invalid
-        }
+        var mayBeInfinite = false
+        let number = try bytes { scanner throws(Problem) in mayBeInfinite = try scanner.mayBeInfinite() }
+        if mayBeInfinite, Double(String(decoding: number, as: UTF8.self))?.isFinite != true { throw .invalid }
     }
 
     /// Skips a number; whether it can be beyond the range of doubles.

@@ -5,7 +5,7 @@ struct JSONValue {
     let text: UnsafeRawBufferPointer
     let kind: JSONScanner.Kind
 
-    /// - Parameter text: Exactly one value, as ``JSONScanner/value(within:)`` returns it.
+    /// - Parameter text: Exactly one value, as ``JSONScanner/value()`` returns it.
     init(_ text: UnsafeRawBufferPointer) {
         self.text = text
         var cursor = JSONScanner(text)
@@ -19,18 +19,13 @@ struct JSONValue {
     /// Returns the value under a key of an object; of a repeated key the last value.
     func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard kind == .object else { return nil }
-        var cursor = JSONScanner(text)
-        var found: UnsafeRawBufferPointer?
-        guard cursor.pass(UInt8(ascii: "{")) else { return nil }
-        while !cursor.pass(UInt8(ascii: "}")) {
-            _ = cursor.pass(UInt8(ascii: ","))
-            cursor.skipSpace()
-            let name = JSONString(cursor.checkedString())
-            _ = cursor.pass(UInt8(ascii: ":"))
-            let value = cursor.checkedValue()
-            if name.equals(key) { found = value }
+        do {
+            var scanner = JSONScanner(text)
+            return try scanner.object(member: key)
+                .map { JSONValue(UnsafeRawBufferPointer(rebasing: text[$0.offset..<$0.end])) }
+        } catch {
+            preconditionFailure("the value was checked before")
         }
-        return found.map(JSONValue.init)
     }
 
     /// Returns the value at the end of a path of keys; nil if a key is missing or a value on the path is not an object.
@@ -260,15 +255,20 @@ package struct JSONArrayScanner {
     /// - Throws: What a text that is read in pieces throws.
     package mutating func next() throws -> Element? {
         guard isInside else { return nil }
-        let isEnd = cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ",")))
-        let json = isEnd ? nil : cursor.checkedValue()
+        let isEnd = cursor.pass(UInt8(ascii: "]"))
         if let failure = window?.failure { throw failure }
-        guard let json else {
+        if isEnd {
             isInside = false
             return nil
         }
-        defer { index += 1 }
-        return Element(index: index, json: json)
+        if index > 0 { _ = cursor.pass(UInt8(ascii: ",")) }
+        do {
+            defer { index += 1 }
+            return Element(index: index, json: try cursor.value())
+        } catch {
+            // The whole document was checked before: only what is read a second time can differ.
+            throw window?.failure ?? FerryError.json(error, at: cursor.offset)
+        }
     }
 }
 

@@ -2,7 +2,8 @@ internal import FerryModel
 
 /// A translated expression: columns, values and Ferry's functions, with the model's types already checked.
 ///
-/// A computation runs as SQL text (``SQLTranslator``) or in Swift (``RowEvaluator``); both must give equal values.
+/// A computation runs as SQL text (``SQLTranslator``) or, bound to a row, in Swift (``RowEvaluator``); both must give equal
+/// values.
 package indirect enum Computation: Sendable, Hashable {
     /// An operator of SQL on other computations.
     package enum Operator: Sendable {
@@ -45,7 +46,7 @@ package indirect enum Computation: Sendable, Hashable {
     /// The index of the iteration's element.
     case elementPosition
     case parameter(SQLParameter)
-    /// An argument of `ferry_evaluate`, by its index (``DeepComputation``).
+    /// An argument of a ``BoundComputation``, by its index.
     case argument(Int)
     /// A scalar function of Ferry, by its name in SQL.
     case call(String, [Computation])

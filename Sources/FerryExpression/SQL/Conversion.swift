@@ -148,11 +148,9 @@ extension Conversion {
     private static func apply(
         _ function: String, to constant: Expression.Constant, _ attribute: Attribute
     ) throws(FerryError) -> Expression.Constant {
-        guard let call = DeepComputation(.call(function, [.constant(constant)])) else {
-            preconditionFailure("a call of a constant needs no arguments")
-        }
+        let call = RowEvaluator(BoundComputation(.call(function, [.constant(constant)])))
         var result = FunctionResult()
-        try DeepEvaluator(call).call(.init(start: nil, count: 0), result: &result)
+        try call.call(.init(start: nil, count: 0), result: &result)
         switch result.value {
         case .null: return .null
         case .integer(let integer): return attribute.type == .boolean ? .boolean(integer != 0) : .integer(integer)

@@ -42,11 +42,10 @@ extension ExpressionTranslation {
     func collection(_ expression: Expression) throws(FerryError) -> Members? {
         switch expression {
         case .evaluatedObject: return nil
-        case .keyPath(let base, let steps) where base.isObject:
+        case .keyPath(let base, _) where base.isObject:
             if base == .variable("entityPolicy") { return nil }
-            let path = try scope.resolve(base, steps)
-            guard path.isToMany, path.aggregate == nil else { return nil }
-            let members = try members(at: path, hopCount: path.hops.count, expression)
+            guard let path = try path(expression), path.isToMany else { return nil }
+            let members = try members(at: path, expression)
             return path.isDistinct ? distinct(members) : members
         case .predefined:
             guard let (sets, left, right) = expression.setOperation else { return nil }
@@ -94,12 +93,10 @@ extension ExpressionTranslation {
         return ExpressionTranslation(scope: scope)
     }
 
-    /// Returns the objects at the end of `hopCount` relationships, with the value at the end of the path.
-    private func members(
-        at path: ResolvedPath, hopCount: Int, _ expression: Expression
-    ) throws(FerryError) -> Members {
+    /// Returns the objects, or values of objects, at the end of a path.
+    private func members(at path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Members {
         let prefix = Array(path.hops.prefix { !$0.relationship.isToMany })
-        let hops = Array(path.hops[prefix.count..<hopCount])
+        let hops = Array(path.hops[prefix.count...])
         guard let last = hops.last else { preconditionFailure("a collection begins with a to-many relationship") }
         let owner = ResolvedPath(start: path.start, hops: prefix, end: .object(entity: hops[0].entity))
         var members = Members(
@@ -108,31 +105,24 @@ extension ExpressionTranslation {
         guard case .attribute = path.end else { return members }
         var rest = path
         rest.start = .member(members.collection.level)
-        rest.hops.removeFirst(hopCount)
-        rest.aggregate = nil
+        rest.hops = []
         members.value = try column(rest, expression)
         return members
     }
 
     // MARK: One value of many
 
-    /// Translates a collection operator such as `@count` at the end of a path.
+    /// Translates a path with an operator such as `@count` behind its collection; nil for any other path.
     func aggregate(
-        _ aggregate: ResolvedPath.Aggregate, _ path: ResolvedPath, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        var members = try members(at: path, hopCount: aggregate.hopCount, expression)
-        if path.isDistinct {
-            // With the attribute behind the operator, distinct applies to the objects, else to the values.
-            let value = members.value
-            if !aggregate.isOfValues { members.value = nil }
-            members = distinct(members)
-            if !aggregate.isOfValues { members.value = value }
-        }
-        if members.collection.nesting > Self.levelLimit { throw Self.tooDeep(expression) }
-        return aggregate.name == "count" ? count(members) : try computed(aggregate.name, of: members, expression)
+        _ base: Expression, _ steps: [KeyPathStep], _ expression: Expression
+    ) throws(FerryError) -> Typed? {
+        guard let place = steps.firstIndex(where: \.isAggregate),
+            let members = try members(of: .keyPath(base, Array(steps[..<place])))
+        else { return nil }
+        return try aggregate(members, Array(steps[place...]), expression)
     }
 
-    /// Translates keys and an operator behind `SUBQUERY(…)` or `FETCH(…)`.
+    /// Translates keys and an operator behind a collection.
     func aggregate(
         _ members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {

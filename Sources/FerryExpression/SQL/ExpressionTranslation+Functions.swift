@@ -41,9 +41,7 @@ extension ExpressionTranslation {
     }
 
     func isExternal(_ expression: Expression) throws(FerryError) -> Bool {
-        guard case .keyPath(let base, let steps) = expression, base.isObject,
-            case .attribute(let attribute, _) = try scope.resolve(base, steps).end
-        else { return false }
+        guard case .attribute(let attribute, _)? = try path(expression)?.end else { return false }
         return attribute.allowsExternalStorage
     }
 

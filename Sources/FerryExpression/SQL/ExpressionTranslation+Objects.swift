@@ -33,10 +33,8 @@ extension ExpressionTranslation {
             guard expression.isPath else {
                 return ResolvedPath(start: .member(0), end: .object(entity: try objects(expression).entity))
             }
-            var (base, steps) = (expression, [KeyPathStep]())
-            if case .keyPath(let first, let rest) = expression { (base, steps) = (first, rest) }
-            let path = try scope.resolve(base, steps)
-            guard case .object = path.end, path.aggregate == nil else { throw noObjects(expression) }
+            let path = if case .keyPath = expression { try path(expression) } else { try scope.resolve(expression) }
+            guard let path, case .object = path.end else { throw noObjects(expression) }
             return path
         }
     }

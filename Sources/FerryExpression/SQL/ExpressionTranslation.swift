@@ -54,8 +54,8 @@ package struct ExpressionTranslation {
         }
         if let call = try policyCall(expression) { return call }
         var storageChange: String?
-        if case .keyPath(let base, let steps) = expression, base.isObject {
-            storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
+        if let path = try path(expression) {
+            storageChange = Self.storageChange(of: path, to: attribute)
         } else if attribute.allowsExternalStorage {
             throw expression.error(
                 "is computed, and \(attribute.name) is stored outside the database.", .unsupported,
@@ -89,8 +89,9 @@ package struct ExpressionTranslation {
             if expression == .member, let member { return member }
             return try column(try scope.resolve(expression), expression)
         case .keyPath(let base, let steps):
-            if base.isObject { return try column(try scope.resolve(base, steps), expression) }
-            return try keyed(base, steps, expression)
+            guard base.isObject else { return try keyed(base, steps, expression) }
+            if let total = try aggregate(base, steps, expression) { return total }
+            return try column(try scope.resolve(base, steps), expression)
         case .ternary(let condition, let value, let other):
             let (either, type) = try withCommonType(value, other, expression)
             return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
@@ -108,8 +109,14 @@ package struct ExpressionTranslation {
 
     // MARK: Paths
 
+    /// Returns the path of keys from an object; nil for any other expression, and behind an operator such as `@count`.
+    func path(_ expression: Expression) throws(FerryError) -> ResolvedPath? {
+        guard case .keyPath(let base, let steps) = expression, base.isObject, !steps.contains(where: \.isAggregate)
+        else { return nil }
+        return try scope.resolve(base, steps)
+    }
+
     func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
-        if let aggregate = path.aggregate { return try self.aggregate(aggregate, path, expression) }
         if path.isToMany {
             throw isCollection(
                 expression,

@@ -48,14 +48,9 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .elementText: return try resolver.elementText()
         case .elementPosition: return try resolver.elementPosition()
         case .parameter(let value): return resolver.parameter(value)
-        case .argument: preconditionFailure("only a program has arguments")
+        case .argument: preconditionFailure("only a bound computation has arguments")
         case .call(let name, let arguments):
             if let keys = computation.elementKeys, let column = try resolver.elementMember(keys) { return column }
-            if arguments.count == 1, case .call(let inner, let operands) = arguments[0],
-                let fitted = ScalarFunction.fitted(name, of: inner)
-            {
-                return "\(fitted)(\(try list(operands, ", ")))"
-            }
             return "\(name)(\(try list(arguments, ", ")))"
         case .operation(let symbol, let operands): return try text(of: symbol, operands)
         case .policy(let name, _):
@@ -172,15 +167,16 @@ package struct SQLTranslator<Resolver: PathResolver> {
 
     /// Returns a call of `ferry_evaluate` for a computation that is too deep for SQLite's parser.
     private mutating func evaluation(of computation: Computation) throws(FerryError) -> String {
-        guard let deep = DeepComputation(computation) else {
+        let bound = BoundComputation(computation)
+        guard bound.isForSQL else {
             throw FerryError(
                 .unsupported,
                 "An expression nests more operations than SQLite allows.",
                 remedy: "Split it, or compute it in a migration policy.")
         }
-        let evaluator = resolver.parameter(deep)
-        let arguments = try deep.arguments.map { part throws(FerryError) in try text(of: part) }
-        return "\(DeepComputation.function)(\(([evaluator] + arguments).joined(separator: ", ")))"
+        let evaluator = resolver.parameter(bound)
+        let arguments = try bound.arguments.map { part throws(FerryError) in try text(of: part) }
+        return "\(BoundComputation.function)(\(([evaluator] + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
@@ -236,7 +232,7 @@ package protocol PathResolver {
     mutating func parameter(_ value: SQLParameter) -> String
 
     /// Returns the placeholder of the evaluator of a computation.
-    mutating func parameter(_ deep: DeepComputation) -> String
+    mutating func parameter(_ bound: BoundComputation) -> String
 
     /// Begins a subquery over the members of a collection; columns of members belong to the subquery.
     ///

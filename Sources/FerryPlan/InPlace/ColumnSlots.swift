@@ -294,7 +294,7 @@ private struct RowOperands: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
 
-    mutating func parameter(_ deep: DeepComputation) -> String { add(.value(.deep(deep))) }
+    mutating func parameter(_ bound: BoundComputation) -> String { add(.value(.evaluator(bound))) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {

@@ -18,8 +18,8 @@ package struct Parameters: Sendable, Hashable {
         case stored(DefaultValue)
         /// The run's fixed time, in seconds since 2001-01-01 UTC.
         case now
-        /// The evaluator of a computation, for ``DeepComputation/function``.
-        case deep(DeepComputation)
+        /// The evaluator of a computation, for ``BoundComputation/function``.
+        case evaluator(BoundComputation)
     }
 
     package struct Named: Sendable, Hashable {

@@ -172,7 +172,7 @@ extension MappingSQL {
     ///
     /// The function takes the source key, the number and the key of the element, and the values of `unique`. With
     /// `associates`, it returns the key of the object, and the statement writes the association.
-    package func find(by function: String, associates: Bool) throws(FerryError) -> BoundSQL {
+    package func find(associates: Bool) throws(FerryError) -> BoundSQL {
         // With NOT INDEXED, SQLite reads rows in the order of their keys, and sorts nothing after the function calls.
         var scope = try scope(countsDropped: true, notIndexed: true)
         let values = try uniqueValues(in: &scope)
@@ -193,7 +193,7 @@ extension MappingSQL {
                 """
             from = "elements"
         }
-        let call = "\(function)(\(names.joined(separator: ", ")))"
+        let call = "\(findFunction)(\(names.joined(separator: ", ")))"
         if associates { with += ScratchTables.insertion(intoAssociationOf: mapping) + "\n" }
         let selected = (associates ? names.prefix(3) + [call] : [call]).joined(separator: ", ")
         return BoundSQL("\(with)SELECT \(selected) FROM \(from)", scope.parameters)

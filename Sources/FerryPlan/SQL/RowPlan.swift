@@ -7,8 +7,7 @@ internal import FerryStore
 /// The statement that reads the source objects of an entity mapping with a migration policy, and the cells of the packed
 /// row.
 ///
-/// A row has all source attributes, and the values of expressions that do not call the policy; the writer evaluates those
-/// that it lacks on demand.
+/// A row has all source attributes and what expressions read; the writer evaluates these when it needs their values.
 package struct RowPlan {
     package static let keyCell = 0
     package static let versionCell = 1
@@ -23,8 +22,6 @@ package struct RowPlan {
     package let sql: BoundSQL
     /// The columns of the statement, each a cell of the packed row.
     package let cellCount: Int
-    /// The cells with values of expressions.
-    package let computed: [Int]
     /// The cell that says whether the filter holds; nil without a filter.
     package let filter: Int?
     /// The destination columns of attributes; the policy sets relationships itself.
@@ -32,11 +29,9 @@ package struct RowPlan {
     /// The cells of the source attributes.
     package let attributes: [(attribute: Attribute, cell: Int)]
 
-    /// - Parameters:
-    ///   - sql: The statements of the entity mapping.
-    ///   - now: The run's fixed time, in seconds since 2001-01-01 UTC.
+    /// - Parameter sql: The statements of the entity mapping.
     /// - Throws: ``FerryError`` for an expression that cannot be evaluated.
-    package init(_ sql: MappingSQL, now: Double) throws(FerryError) {
+    package init(_ sql: MappingSQL) throws(FerryError) {
         let (mapping, step) = (sql.mapping, sql.step)
         var scope = try sql.scope(filtered: false)
         for column in ["s.Z_PK", "s.Z_OPT"] { _ = scope.select(column) }
@@ -47,7 +42,7 @@ package struct RowPlan {
         }
         var columns: [DestinationColumn] = []
         for column in step.program.fills.columns[mapping.position] {
-            let value = try sql.rowValue(of: column.source, in: &scope, now: now)
+            let value = try sql.rowValue(of: column.source, in: &scope)
             columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
@@ -57,7 +52,6 @@ package struct RowPlan {
         }
         self.attributes = attributes
         cellCount = scope.selected.count
-        computed = columns.compactMap { if case .evaluated(_, let cell) = $0.value { cell } else { nil } }
         self.columns = columns
         self.sql = BoundSQL(
             """
@@ -69,9 +63,7 @@ package struct RowPlan {
 
 extension MappingSQL {
     /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
-    package func rowValue(of source: ColumnSource, in scope: inout SourceScope, now: Double) throws(FerryError)
-        -> RowValue
-    {
+    package func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
         switch source {
         case .constant(let value): return .constant(value)
         case .column: break
@@ -79,14 +71,11 @@ extension MappingSQL {
             let value = try placed { () throws(FerryError) -> RowValue? in
                 let computation = try expression.computation(in: step.source.model)
                 guard computation.passedValue?.mark != .removed else { return nil }
-                let evaluator = try scope.evaluator(computation, now: now)
-                if let place = evaluator.place { return .column(place) }
-                // The statement calls no policy, and has a limit of arguments.
-                guard DeepComputation(computation) != nil else { return .evaluated(evaluator, cell: nil) }
-                let sql = try scope.translate { translator throws(FerryError) in
-                    try translator.sql(computation.mayFail ? .operation(.orNil, [computation]) : computation)
+                let bound = BoundComputation(computation)
+                let cells = try bound.arguments.map { argument throws(FerryError) in
+                    scope.select(try scope.translate { translator throws(FerryError) in try translator.sql(argument) })
                 }
-                return .evaluated(evaluator, cell: scope.select(sql))
+                return bound.isArgument ? .column(cells[0]) : .evaluated(RowEvaluator(bound), cells)
             }
             if let value { return value }
         }
@@ -98,8 +87,8 @@ extension MappingSQL {
 package enum RowValue {
     /// An unchanged value: a column of the statement, which is a cell of the packed row.
     case column(Int)
-    /// The cell has the value that the statement computed: NULL also if that failed, or if the value is long.
-    case evaluated(RowEvaluator, cell: Int?)
+    /// An expression of the cells of its arguments; if it fails, the error comes when the value is used.
+    case evaluated(RowEvaluator, [Int])
     /// One stored value for all rows.
     case constant(DefaultValue)
 }

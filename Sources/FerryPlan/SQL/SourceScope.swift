@@ -381,30 +381,13 @@ extension SourceScope: PathResolver {
         return column
     }
 
-    package mutating func parameter(_ deep: DeepComputation) -> String { parameters.add(.deep(deep)) }
+    package mutating func parameter(_ bound: BoundComputation) -> String { parameters.add(.evaluator(bound)) }
 
     package mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
         case .now: parameters.add(.now)
         case .constant(let constant): parameters.add(constant.stored.map { .stored($0) } ?? .null)
         }
-    }
-}
-
-extension SourceScope: PlaceResolver {
-    package mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { select(try column(path)) }
-
-    package mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
-
-    package mutating func elementPositionPlace() throws(FerryError) -> Int { select(try elementPosition()) }
-
-    /// Selects a subquery like a column.
-    package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
-        select(try translate { translator throws(FerryError) in try translator.sql(.collection(collection)) })
-    }
-
-    package mutating func evaluator(_ computation: Computation, now: Double) throws(FerryError) -> RowEvaluator {
-        try RowEvaluator(computation, now: now, places: &self)
     }
 }
 

@@ -72,13 +72,13 @@ extension StepSQL {
         guard mapping.policy == nil else {
             let columns = destination.rowColumns(of: mapping.destination).map(\.name)
             let insert = RowInsert.sql(into: try destinationTable(of: mapping), columns: columns)
-            return [ProgramStatement(try RowPlan(sql, now: 0).sql, .rows), ProgramStatement(insert, .rows)]
+            return [ProgramStatement(try RowPlan(sql).sql, .rows), ProgramStatement(insert, .rows)]
         }
         let isAssociated = program.fills.keys[position].storesAssociations
         let chunks = ProgramStatement.Form.chunks(over: "source.\(try sourceTable(of: mapping))")
         guard mapping.unique.isEmpty else {
             return [
-                ProgramStatement(try sql.find(by: sql.findFunction, associates: isAssociated), chunks),
+                ProgramStatement(try sql.find(associates: isAssociated), chunks),
                 ProgramStatement(try sql.newObjectRows(from: sql.newObjects), chunks),
             ]
         }

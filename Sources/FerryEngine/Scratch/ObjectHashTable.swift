@@ -1,5 +1,3 @@
-internal import FerrySQLite
-
 /// A hash table of fixed size from the hashes of values to the keys of objects.
 ///
 /// The slots are in the order of the hashes, each as near to its home slot as the earlier ones allow. So saving to disk
@@ -17,10 +15,6 @@ package final class ObjectHashTable {
         package init(_ hash: (UInt64, UInt64)) {
             first = hash.0
             second = hash.1 & ~Slot.isUsed | Slot.isTaken
-        }
-
-        static func < (left: Hash, right: Hash) -> Bool {
-            left.first != right.first ? left.first < right.first : left.second < right.second
         }
     }
 
@@ -141,97 +135,4 @@ package final class ObjectHashTable {
         }
         return nil
     }
-}
-
-/// The part of a lookup in scratch: hashes of values and keys of their objects.
-///
-/// Three tables in the order of the hashes, each several times as large as the one before. A full table is emptied into
-/// the next one. So SQLite writes each row a few times, in order, and a search reads three tables at most.
-final class ObjectHashesOnDisk {
-    /// The sizes at which the first and the second table are emptied into the next one.
-    private let limits: [Int64]
-    private let name: String
-    private let connection: Connection
-    private let search: Statement
-    private let insert: Statement
-    private let moves: [(copy: Statement, clear: Statement)]
-    private let record: Statement
-    private var counts: [Int64] = []
-    /// The tables have all objects with keys up to this one; nil before the first save.
-    private(set) var last: Int64?
-
-    /// `rows` is SQL of the hashes and keys to save, `batch` objects at a time, in the order of the hashes.
-    init(_ name: String, rows: String, batch: Int, on connection: Connection) throws(DatabaseError) {
-        self.name = name
-        self.connection = connection
-        limits = [Int64(batch) * 4, Int64(batch) * 32]
-        let tables = ScratchDatabase.lookupTables(of: name)
-        let columns = "(first, second, destination)"
-        let selects = tables.map { "SELECT destination FROM \($0) WHERE first = ?1 AND second = ?2" }
-        search = try connection.prepare(selects.joined(separator: " UNION ALL "))
-        insert = try connection.prepare("INSERT INTO \(tables[0]) \(columns) \(rows)")
-        var moves: [(copy: Statement, clear: Statement)] = []
-        for (upper, lower) in zip(tables, tables.dropFirst()) {
-            let copy = try connection.prepare(
-                "INSERT INTO \(lower) \(columns) SELECT first, second, destination FROM \(upper) ORDER BY first, second"
-            )
-            moves.append((copy, try connection.prepare("DELETE FROM \(upper)")))
-        }
-        self.moves = moves
-        record = try connection.prepare(
-            "UPDATE \(ScratchDatabase.lookups) SET last = ?2, count0 = ?3, count1 = ?4, count2 = ?5 WHERE name = ?1")
-        // They run inside an SQL function, many times in a statement.
-        for statement in [search, insert, record] + moves.flatMap({ [$0.copy, $0.clear] }) { statement.isSilent = true }
-        try reload()
-    }
-
-    /// Whether scratch has the state of the last call: a rollback of a unit also removes its saved objects.
-    func isCurrent() throws(DatabaseError) -> Bool {
-        try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]) == last
-    }
-
-    func reload() throws(DatabaseError) {
-        let row = try connection.rows(
-            "SELECT last, count0, count1, count2 FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]
-        ).first
-        last = row?[0].integer
-        counts = (1...3).map { row?[$0].integer ?? 0 }
-    }
-
-    /// The saved object with a hash, or nil.
-    func key(of hash: ObjectHashTable.Hash) throws(DatabaseError) -> Int64? {
-        try search.bind(Self.integer(hash.first), at: 1)
-        try search.bind(Self.integer(hash.second), at: 2)
-        defer { search.reset() }
-        return try search.step() ? search.integer(0) : nil
-    }
-
-    /// Saves the current rows of the lookup; `last` is the highest of their keys.
-    func save(through last: Int64) throws(DatabaseError) {
-        try insert.run()
-        counts[0] += connection.changes
-        for level in limits.indices where counts[level] >= limits[level] {
-            try moves[level].copy.run()
-            try moves[level].clear.run()
-            counts[level + 1] += counts[level]
-            counts[level] = 0
-        }
-        self.last = last
-        try record.bind([.text(name), .integer(last)] + counts.map { .integer($0) })
-        try record.run()
-    }
-
-    func forEach(_ body: (ObjectHashTable.Hash) -> Void) throws(DatabaseError) {
-        for table in ScratchDatabase.lookupTables(of: name) {
-            let all = try connection.prepare("SELECT first, second FROM \(table)")
-            while try all.step() {
-                body(ObjectHashTable.Hash((Self.unsigned(all.integer(0)), Self.unsigned(all.integer(1)))))
-            }
-        }
-    }
-
-    // MARK: Hashes as integers of the same order
-
-    static func integer(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ 1 << 63) }
-    private static func unsigned(_ integer: Int64) -> UInt64 { UInt64(bitPattern: integer) ^ 1 << 63 }
 }
