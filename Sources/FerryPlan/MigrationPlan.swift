@@ -19,9 +19,6 @@ package struct MigrationPlan: Sendable {
     package var refusedSteps: [Int] = []
     /// The step that reads the store; nil if there is none, or it is refused, so that later steps read unknown stores.
     package var firstStep: StepPlan? { refusedSteps.contains(0) ? nil : steps.first }
-    package var comparisons: [RouteComparison] = []
-    /// Properties whose values must be counted before the chain is settled; the caller then plans again.
-    package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
     /// All warnings, the losses first.
     package var allWarnings: [FerryWarning] {

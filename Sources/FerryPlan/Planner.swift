@@ -19,14 +19,10 @@ package struct Planner: Sendable {
     package var route = ChainRoute()
     /// Mapping models beside the models that were not given: a chain that they would be part of is refused.
     package var mappingModelsBeside: [MappingModel] = []
-    /// The answers to ``MigrationPlan/questions``.
-    package var values: [StoredProperty: Int64] = [:]
-    /// The comparisons of an earlier plan between the same versions, for reuse.
-    package var comparisons: [RouteComparison] = []
+    /// The comparisons of earlier plans with the same models and mapping models.
+    package var comparisons = RouteComparisons([:])
     /// The source's entities whose rows were counted, though those of others are estimated.
     package var countedEntities: Set<String> = []
-    /// Whether a plan with unanswered questions ends there; the caller then plans again.
-    package var endsAtQuestions = false
     /// Warnings from reading the models and mapping models.
     package var inputWarnings: [FerryWarning] = []
 
@@ -67,14 +63,20 @@ package struct Planner: Sendable {
     }
 
     /// Plans the chain to a target; `rows` has the rows of each source entity, without its subentities.
+    ///
+    /// `presence` says of properties on which the route depends how many values the store has, if it is known.
     package func plan(
-        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
+        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool,
+        presence: @escaping ([StoredProperty]) -> [StoredProperty: Int64] = { _ in [:] }
     ) -> MigrationPlan {
-        WorkThread.withStack { planHere(from: source, to: target, rows: rows, areRowsEstimated: areRowsEstimated) }
+        WorkThread.withStack {
+            planHere(from: source, to: target, rows: rows, areRowsEstimated: areRowsEstimated, presence)
+        }
     }
 
     private func planHere(
-        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
+        from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool,
+        _ presence: @escaping ([StoredProperty]) -> [StoredProperty: Int64]
     ) -> MigrationPlan {
         guard source.hashes != target.hashes else {
             var plan = MigrationPlan(chain: [catalog.displayName(of: target)], steps: [])
@@ -85,11 +87,10 @@ package struct Planner: Sendable {
             }
             return plan
         }
-        var comparisons: [RouteComparison] = []
         do throws(FerryError) {
             var graph = try VersionGraph(
                 catalog: catalog, mappingModels: mappingModels, from: source, to: target, policies: policies,
-                route: route, values: values, compared: self.comparisons)
+                route: route, compared: comparisons, presence: presence)
             if let refusal = VersionGraph.refusal(
                 ofMappingModels: mappingModelsBeside, besides: mappingModels, catalog: catalog, from: source,
                 to: target,
@@ -97,12 +98,9 @@ package struct Planner: Sendable {
             {
                 throw refusal
             }
-            defer { comparisons = graph.comparisons }
             let edges = try graph.path()
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
-            plan.comparisons = graph.comparisons
-            if endsAtQuestions, !plan.questions.isEmpty { return plan }
             var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge, &layouts)
@@ -136,9 +134,7 @@ package struct Planner: Sendable {
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
-            var plan = MigrationPlan(chain: names, steps: [], refusals: [error])
-            plan.comparisons = comparisons
-            return plan
+            return MigrationPlan(chain: names, steps: [], refusals: [error])
         }
     }
 
@@ -184,7 +180,7 @@ package struct Planner: Sendable {
                 plan.steps[index].fillsAllBecause = "the layout of one of the two versions is not known"
                 continue
             }
-            if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
+            if let reason = KeptPart.obstacle(source: source, destination: destination) {
                 plan.steps[index].fillsAllBecause = reason
                 continue
             }

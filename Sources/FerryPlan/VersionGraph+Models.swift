@@ -22,7 +22,7 @@ extension VersionGraph {
         if let path, path.count == 1, !path[0].isInferred { return path }
         var lost: Set<StoredProperty> = []
         if let path {
-            guard let known = losses(ofWhole: path), !known.isEmpty || passesOver(path) else { return path }
+            guard let known = losses(of: path), !known.isEmpty || passesOver(path) else { return path }
             lost = known
         }
         guard let path else {

@@ -45,12 +45,12 @@ struct VersionGraph {
     var routeNotes: [String] = []
     /// The policies that have code: what a mapping model with another one loses is unknown.
     let policies: KnownPolicies
-    /// Comparisons of an earlier graph of the same versions, by ``RouteComparison/names``.
-    let compared: [[String]: RouteComparison]
-    /// The losses of whole paths, by their versions and mapping models.
-    var knownLosses: [[[String]]: Set<StoredProperty>] = [:]
+    /// Comparisons of earlier graphs of the same versions.
+    let compared: RouteComparisons
+    /// Says how many values the store has of properties, if it is known.
+    let presence: ([StoredProperty]) -> [StoredProperty: Int64]
     /// Counted values of stored properties; a property without a count may have values.
-    let values: [StoredProperty: Int64]
+    var values: [StoredProperty: Int64] = [:]
 
     /// Creates the edges; a source version that is not in the catalog is a neighbour of the target.
     ///
@@ -58,13 +58,13 @@ struct VersionGraph {
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
         policies: KnownPolicies = KnownPolicies(), route: ChainRoute = ChainRoute(),
-        values: [StoredProperty: Int64] = [:], compared: [RouteComparison] = []
+        compared: RouteComparisons = RouteComparisons([:]),
+        presence: @escaping ([StoredProperty]) -> [StoredProperty: Int64] = { _ in [:] }
     ) throws(FerryError) {
         let catalog = catalog.ordered(along: mappingModels)
         self.catalog = catalog
         (self.policies, self.route) = (policies, route)
-        self.values = values
-        self.compared = Dictionary(first: compared.map { ($0.names, $0) })
+        (self.compared, self.presence) = (compared, presence)
         self.source = source
         self.target = target
         for edge in try MappingEdge.all(of: mappingModels, in: catalog) {

@@ -76,7 +76,8 @@ struct InPlacePlanTests {
     func whole() throws {
         let (step, make) = try Self.plan(Self.changed)
         let plan = try make()
-        #expect(plan.textInPlace(of: step) == Self.whole)
+        let source = try StoreLayout.canonical(for: step.source.model, foundTriggers: .assumed)
+        #expect(plan.textInPlace(of: step, from: source) == Self.whole)
         #expect(try make() == plan)
     }
 

@@ -6,7 +6,7 @@ import FerryStore
 
 extension StepProgram {
     /// A program in place as text that changes only with it.
-    func textInPlace(of step: ResolvedStep) -> String {
+    func textInPlace(of step: ResolvedStep, from source: StoreLayout) -> String {
         var lines = ["tables"]
         for move in moves.tables {
             lines.append("  \(move.destination.name): \(move.text)")
@@ -15,7 +15,7 @@ extension StepProgram {
                     "    \(step.entityMappings[rows.position].name), \(rows.numbers.old) to \(rows.numbers.new)")
                 for slot in move.slots {
                     guard let value = slot.values[rows.position] else { continue }
-                    lines.append("      \(slot.column.name): \(value.text)")
+                    lines.append("      \(slot.column.name): \(value.text(in: source))")
                 }
             }
         }
@@ -52,9 +52,9 @@ extension JoinMove {
 }
 
 extension SlotValue {
-    fileprivate var text: String {
+    fileprivate func text(in source: StoreLayout) -> String {
         var values = Parameters()
-        return sql(&values) + values.values.text
+        return sql(in: source, &values) + values.values.text
     }
 }
 

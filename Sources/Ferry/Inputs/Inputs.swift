@@ -18,9 +18,7 @@ struct Inputs: Sendable {
     /// The SHA-256 of each input in hexadecimal, by its real path.
     var digests: [String: String]
     /// Comparisons of the routes between two versions, for all stores of these inputs, at most one per source version.
-    ///
-    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
-    let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
+    let comparisons = RouteComparisons([:])
     /// The process's own memory before the models were read; nil if the system does not report it.
     let memoryBefore = ResidentMemory.ownBytes()
 
@@ -118,14 +116,6 @@ extension MappingModel {
         }
         return model
     }
-}
-
-/// The ends of the routes that a comparison is for, as version hashes.
-struct RouteEnds: Hashable {
-    var source: [String: [UInt8]]
-    var target: [String: [UInt8]]
-    /// The target's name: with several bundles it decides which versions count.
-    var name: String?
 }
 
 extension FileLayer {

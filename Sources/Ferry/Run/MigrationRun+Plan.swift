@@ -59,20 +59,18 @@ extension MigrationRun {
 
     /// The plan of the models, with the values on which the route depends.
     private func plan(_ facts: StoreFacts, by planner: Planner, on store: OpenedStore) throws -> MigrationPlan {
-        var planner = planner
-        planner.endsAtQuestions = true
-        let (version, target) = (facts.ends.version, facts.ends.target)
-        let route = RouteEnds(source: version.hashes, target: target.hashes, name: configuration.target)
-        planner.comparisons = inputs.comparisons.withLock { $0[route] ?? [] }
-        let plan = planner.plan(from: version, to: target, rows: facts.rows, areRowsEstimated: facts.areEstimated)
-        if !plan.comparisons.isEmpty { inputs.comparisons.withLock { $0[route] = plan.comparisons } }
-        guard !plan.questions.isEmpty else { return plan }
-        // The plan has a route, and no steps yet.
-        planner.endsAtQuestions = false
-        planner.comparisons = plan.comparisons
-        planner.values = try LossCounter(of: facts.layout, on: store.sourceGuard.connection, rows: facts.rows, now: now)
-            .presence(of: plan.questions)
-        return planner.plan(from: version, to: target, rows: facts.rows, areRowsEstimated: facts.areEstimated)
+        let counter = LossCounter(of: facts.layout, on: store.sourceGuard.connection, rows: facts.rows, now: now)
+        var failure: (any Error)?
+        let plan = planner.plan(
+            from: facts.ends.version, to: facts.ends.target, rows: facts.rows, areRowsEstimated: facts.areEstimated
+        ) { properties in
+            do { return try counter.presence(of: properties) } catch {
+                failure = error
+                return [:]
+            }
+        }
+        if let failure { throw failure }
+        return plan
     }
 
     /// Whether a run reads no more than the tables that it writes, if it is a step on the store itself.
@@ -163,6 +161,7 @@ extension MigrationRun {
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
+        planner.comparisons = inputs.comparisons
         return planner
     }
 }

@@ -70,12 +70,12 @@ struct StepOperations {
             guard case .chunks(let table) = statement.form else { continue }
             try context.walk(
                 whole.isEmpty ? operation.unit : "\(operation.unit):rows", over: table, phase: operation.phase,
-                subject: context.sql.subject(of: operation), running: statement.sql.text)
+                subject: operation.subject, running: statement.sql.text)
         }
     }
 
     private func once(_ unit: String, of operation: StepOperation, _ statements: [ProgramStatement]) throws {
-        try context.once(unit, phase: operation.phase, subject: context.sql.subject(of: operation)) {
+        try context.once(unit, phase: operation.phase, subject: operation.subject) {
             for statement in statements { try context.execute(statement) }
         }
     }
@@ -91,7 +91,7 @@ struct StepOperations {
         let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)
         try context.walk(
             ChunkRanges(of: [contribution.mapping], in: context), unit: operation.unit, phase: .relationships,
-            subject: context.sql.subject(of: operation),
+            subject: operation.subject,
             writesScratch: context.program.fills.joinTable(assignment.joinTable)?.order == .gathered, report: &report
         ) { range, _ in
             try prepared.bind(range)

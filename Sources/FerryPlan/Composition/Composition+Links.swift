@@ -14,8 +14,7 @@ extension Composition {
         for pair in pairs {
             for rule in pair.second.relationships {
                 for other in pairs where rule.mappings.contains(other.second.name) {
-                    guard let link = try link(pair, rule, other) else { continue }
-                    try add(link, to: &found)
+                    try link(pair, rule, other, in: &found)
                 }
             }
         }
@@ -31,39 +30,32 @@ extension Composition {
         }
     }
 
-    /// A relationship between the objects of two pairs, by the positions of the pairs.
-    private struct Link {
-        var holder: Int
-        var target: Int
-        var name: String
-        var from: Expression
-    }
-
     private func add(
-        _ link: Link, to found: inout [Int: [String: ResolvedRelationship]]
+        _ name: String, of holder: Pair, to target: Pair, from: Expression,
+        in found: inout [Int: [String: ResolvedRelationship]]
     ) throws(StepObstacle) {
         var known =
-            found[link.holder]?[link.name]
-            ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: true)
-        guard known.from == link.from else {
-            throw StepObstacle(
-                "\(pairs[link.holder].second.destination).\(link.name) comes from several relationships")
+            found[holder.position]?[name]
+            ?? ResolvedRelationship(name: name, mappings: [], from: from, isAutomatic: true)
+        guard known.from == from else {
+            throw StepObstacle("\(holder.second.destination).\(name) comes from several relationships")
         }
-        known.mappings.append(pairs[link.target].name)
-        found[link.holder, default: [:]][link.name] = known
+        known.mappings.append(target.name)
+        found[holder.position, default: [:]][name] = known
     }
 
     // MARK: One pair
 
-    /// Composes the rules of both steps for two mappings; nil if the first step does not relate them.
+    /// Composes the rules of both steps for two mappings, if the first step relates them.
     private func link(
-        _ pair: Pair, _ rule: ResolvedRelationship, _ other: Pair
-    ) throws(StepObstacle) -> Link? {
+        _ pair: Pair, _ rule: ResolvedRelationship, _ other: Pair,
+        in found: inout [Int: [String: ResolvedRelationship]]
+    ) throws(StepObstacle) {
         guard let name = rule.sourceRelationship,
             let between = middleModel.relationship(name, of: pair.second.source),
             let new = destinationModel.relationship(rule.name, of: pair.second.destination)
         else { throw StepObstacle("\(pair.second.destination).\(rule.name) is filled over a path") }
-        guard let before = before(pair.first, between, other.first) else { return nil }
+        guard let before = before(pair.first, between, other.first) else { return }
         guard before.rule.isAutomatic, rule.isAutomatic, let old = before.rule.sourceRelationship,
             let origin = sourceModel.relationship(old, of: before.holder.source)
         else { throw StepObstacle("\(pair.second.source).\(name) of version \(middle.name) is filled by its own rule") }
@@ -74,39 +66,27 @@ extension Composition {
             new: LinkShape(new, in: destinationModel)
         ).check()
         guard before.isInverse else {
-            return Link(
-                holder: pair.position, target: other.position, name: rule.name, from: before.rule.from)
+            return try add(rule.name, of: pair, to: other, from: before.rule.from, in: &found)
         }
         if let inverse = destinationModel.inverse(of: new) {
-            return Link(
-                holder: other.position, target: pair.position, name: inverse.name, from: before.rule.from)
+            return try add(inverse.name, of: other, to: pair, from: before.rule.from, in: &found)
         }
         // Without a name on the new side, the source's own inverse must lead back.
         guard let back = origin.inverseName else {
             throw StepObstacle("\(pair.second.destination).\(rule.name) is known only from its other side")
         }
-        return Link(
-            holder: pair.position, target: other.position, name: rule.name,
-            from: .keyPath(.variable("source"), [.key(back)]))
+        try add(rule.name, of: pair, to: other, from: .keyPath(.variable("source"), [.key(back)]), in: &found)
     }
 
     /// A rule of the first step; `isInverse` if it belongs to the other mapping of the pair.
-    private struct Before {
-        var holder: ResolvedEntityMapping
-        var rule: ResolvedRelationship
-        var isInverse: Bool
-    }
-
     private func before(
         _ own: ResolvedEntityMapping, _ relationship: Relationship, _ other: ResolvedEntityMapping
-    ) -> Before? {
-        if let rule = own.rule(relationship.name, to: other) {
-            return Before(holder: own, rule: rule, isInverse: false)
-        }
+    ) -> (holder: ResolvedEntityMapping, rule: ResolvedRelationship, isInverse: Bool)? {
+        if let rule = own.rule(relationship.name, to: other) { return (own, rule, false) }
         guard let inverse = middleModel.inverse(of: relationship)?.name,
             let rule = other.rule(inverse, to: own)
         else { return nil }
-        return Before(holder: other, rule: rule, isInverse: true)
+        return (other, rule, true)
     }
 
     // MARK: Limits

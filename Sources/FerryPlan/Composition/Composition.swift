@@ -182,43 +182,27 @@ private struct Group {
 
     init(_ first: StepPlan, _ others: ArraySlice<StepPlan>) {
         step = first
-        // If the whole group can be done in place, one check is enough.
-        if takeWhole(others) { return }
+        // If the whole group can be done in place, one check is enough; else each step is checked.
+        if take(others, checksEach: false) { return }
         (step, count, end) = (first, 1, nil)
-        for other in others {
-            do throws(StepObstacle) {
+        _ = take(others, checksEach: true)
+    }
+
+    /// Composes as far as the mappings allow; returns false if the result could not be done in place, which is checked
+    /// for each step or at the end.
+    private mutating func take(_ others: ArraySlice<StepPlan>, checksEach: Bool) -> Bool {
+        do throws(StepObstacle) {
+            for other in others {
                 let next = try Self.composed(step, other)
-                if let obstacle = next.obstacleToOnePass() { throw obstacle }
-                take(next)
-            } catch {
-                end = error.reason
-                return
+                if checksEach, let obstacle = next.obstacleToOnePass() { throw obstacle }
+                // Here the group becomes a copy; steps that can only be done in place one by one are not copied as one.
+                if !checksEach, next.needsCopyBecause != nil, step.obstacleToOnePass() != nil { return false }
+                (step, count) = (next, count + 1)
             }
+        } catch {
+            end = error.reason
         }
-    }
-
-    /// Composes as far as the mappings allow, and only then checks whether the result can be done in place.
-    ///
-    /// Returns false if it cannot; the caller then searches for the step that prevents it.
-    private mutating func takeWhole(_ others: ArraySlice<StepPlan>) -> Bool {
-        for other in others {
-            let next: StepPlan
-            do throws(StepObstacle) {
-                next = try Self.composed(step, other)
-            } catch {
-                end = error.reason
-                break
-            }
-            // Here the group becomes a copy; steps that can only be done in place one by one are not copied as one.
-            if next.needsCopyBecause != nil, step.obstacleToOnePass() != nil { return false }
-            take(next)
-        }
-        return step.obstacleToOnePass() == nil
-    }
-
-    private mutating func take(_ next: StepPlan) {
-        step = next
-        count += 1
+        return checksEach || step.obstacleToOnePass() == nil
     }
 
     /// One step that must be a copy makes the composed step a copy.

@@ -185,7 +185,7 @@ enum SlotValue: Sendable, Hashable {
     /// A source column, unchanged.
     case column(String)
     case constant(DefaultValue)
-    case computed(RowComputation)
+    case computed(ColumnExpression)
     /// The entity number beside a key: translated from the old number, or the only possible one.
     case number(key: String, old: String?, [NumberPair])
 
@@ -194,7 +194,10 @@ enum SlotValue: Sendable, Hashable {
         switch value {
         case .column(let column): self = .column(column)
         case .constant(let constant): self = .constant(constant)
-        case .expression(let expression): self = .computed(try RowComputation(expression, in: source))
+        case .expression(let expression):
+            var values = Parameters()
+            _ = try expression.sql(in: source, names: [:], &values)
+            self = .computed(expression)
         }
     }
 
@@ -205,18 +208,23 @@ enum SlotValue: Sendable, Hashable {
         switch self {
         case .column(let column): column
         case .constant: nil
-        case .computed(let computation): computation.base
+        case .computed(let expression): expression.base
         case .number(_, let old, _): old
         }
     }
 
-    /// The SQL of the value; `names` has the current names of renamed source columns.
-    func sql(names: [String: String] = [:], _ values: inout Parameters) -> String {
+    /// The SQL of the value; `names` has the current names of renamed columns of the source.
+    func sql(in source: StoreLayout, names: [String: String] = [:], _ values: inout Parameters) -> String {
         let name = { (column: String) in names[column] ?? column }
         switch self {
         case .column(let column): return name(column)
         case .constant(let value): return values.add(value)
-        case .computed(let computation): return computation.sql(names: names, &values)
+        case .computed(let expression):
+            do throws(FerryError) {
+                return try expression.sql(in: source, names: names, &values)
+            } catch {
+                preconditionFailure("the expression was translated when the value was made: \(error)")
+            }
         case .number(let key, nil, let pairs):
             return "CASE WHEN \(name(key)) IS NOT NULL THEN \(pairs.first.map { String($0.new) } ?? "NULL") END"
         case .number(_, let old?, let pairs):
@@ -234,72 +242,44 @@ extension [NumberPair] {
     var cases: String { map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ") }
 }
 
-/// An expression over the columns of its own row, translated once for all later names of the columns.
-struct RowComputation: Sendable, Hashable {
-    fileprivate enum Operand: Hashable {
-        case column(String)
-        case value(Parameters.Value)
-    }
-
-    /// The source column whose values are converted; nil if other columns are read.
-    let base: String?
-    /// The SQL, split at its operands: every second part is the index of an operand.
-    private let parts: [String]
-    private let operands: [Operand]
-
+extension ColumnExpression {
+    /// The SQL over one row of the store, whose columns may have other names by then.
+    ///
     /// - Throws: ``FerryError`` if the expression reads more than its own row.
-    init(_ expression: ColumnExpression, in source: StoreLayout) throws(FerryError) {
-        let mapping = expression.mapping
+    fileprivate func sql(
+        in source: StoreLayout, names: [String: String], _ values: inout Parameters
+    ) throws(FerryError) -> String {
         var translator = SQLTranslator(
             scope: mapping.expressionScope(in: source.model),
-            resolver: RowOperands(source: source, entity: mapping.source))
-        let sql = try translator.sql(expression.computation(in: source.model))
-        parts = sql.split(separator: RowOperands.mark, omittingEmptySubsequences: false).map(String.init)
-        operands = translator.resolver.operands
-        base = expression.base
-    }
-
-    func sql(names: [String: String], _ values: inout Parameters) -> String {
-        var texts: [String] = []
-        for operand in operands {
-            switch operand {
-            case .column(let column): texts.append(names[column] ?? column)
-            case .value(let value): texts.append(values.add(value))
-            }
-        }
-        return parts.enumerated().map { $0.isMultiple(of: 2) ? $1 : Int($1).map { texts[$0] } ?? "" }.joined()
+            resolver: RowOperands(source: source, entity: mapping.source, names: names, values: values))
+        let sql = try translator.sql(computation(in: source.model))
+        values = translator.resolver.values
+        return sql
     }
 }
 
-/// Collects the columns and constants of an expression over one row.
+/// The columns and constants of an expression over one row.
 private struct RowOperands: PathResolver {
-    /// Encloses the index of an operand; SQL never contains it.
-    static let mark: Character = "\0"
-
     let source: StoreLayout
     let entity: String
-    private(set) var operands: [RowComputation.Operand] = []
+    let names: [String: String]
+    private(set) var values: Parameters
 
-    private mutating func add(_ operand: RowComputation.Operand) -> String {
-        operands.append(operand)
-        return "\(Self.mark)\(operands.count - 1)\(Self.mark)"
-    }
-
-    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
+    func column(_ path: ResolvedPath) throws(FerryError) -> String {
         guard path.start == .source, path.hops.isEmpty, case .attribute(_, let property) = path.end,
             let column = source.column(of: property.joined(separator: "."), in: entity)?.name
         else { throw Self.tooMuch }
-        return add(.column(column))
+        return names[column] ?? column
     }
 
-    mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
+    func elementText() throws(FerryError) -> String { throw Self.tooMuch }
 
-    mutating func parameter(_ bound: BoundComputation) -> String { add(.value(.evaluator(bound))) }
+    mutating func parameter(_ bound: BoundComputation) -> String { values.add(.evaluator(bound)) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
-        case .constant(let constant): constant.stored.map { add(.value(.stored($0))) } ?? "NULL"
-        case .now: add(.value(.now))
+        case .constant(let constant): constant.stored.map { values.add(.stored($0)) } ?? "NULL"
+        case .now: values.add(.now)
         }
     }
 

@@ -10,7 +10,9 @@ extension InPlaceBuilder {
     mutating func dropIndexes() {
         var indexes = IndexMoves(wanted: wantedIndexes)
         let updates = Dictionary(
-            uniqueKeysWithValues: moves.tables.compactMap { move in move.update().map { (move.destination.name, $0) } })
+            uniqueKeysWithValues: moves.tables.compactMap { move in
+                move.update(in: source).map { (move.destination.name, $0) }
+            })
         self.updates = updates.mapValues(\.statement)
         for table in moves.kept {
             var names = Dictionary(first: table.renames.map { ($0.from.uppercased(), $0.to.uppercased()) })

@@ -83,7 +83,8 @@ struct InPlaceBuilder {
         drop(unneededTables)
         moveAside()
         createTables()
-        add(moves.tables.compactMap { $0.fill(current) } + moves.joinTables.compactMap { $0.fill(current) })
+        add(
+            moves.tables.compactMap { $0.fill(current, in: source) } + moves.joinTables.compactMap { $0.fill(current) })
         drop(rebuiltTables)
         dropIndexes()
         alterTables()

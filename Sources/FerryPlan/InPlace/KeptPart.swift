@@ -26,7 +26,7 @@ package struct KeptPart: Sendable {
     private(set) var reasons: [String: String] = [:]
 
     /// The reason why a step fills all tables, whichever they are; nil if there is none.
-    static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
+    static func obstacle(source: StoreLayout, destination: StoreLayout) -> String? {
         let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
         return derives ? "derived attributes and R-Trees are computed from all rows" : nil
     }

@@ -94,14 +94,14 @@ struct TableMove: Sendable, Equatable {
     }
 
     /// Fills a table that is made anew, unless it has no rows; `names` has the current names of the store's tables.
-    func fill(_ names: [String: String]) -> ProgramStatement? {
+    func fill(_ names: [String: String], in layout: StoreLayout) -> ProgramStatement? {
         guard case .rebuild(let reason) = way, let source, !rows.isEmpty else { return nil }
         var values = Parameters()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         let isMoved = rows.contains { $0.numbers.old != $0.numbers.new }
         var selected = ["Z_PK", isMoved ? "CASE Z_ENT \(rows.map(\.numbers).cases) END" : "Z_ENT", "Z_OPT"]
         for slot in slots {
-            guard let sql = selection(slot, &values) else { continue }
+            guard let sql = selection(slot, in: layout, &values) else { continue }
             columns.append(slot.column.name)
             selected.append(sql)
         }
@@ -113,13 +113,13 @@ struct TableMove: Sendable, Equatable {
             tables: .rows(destination.name, from: names[source.name] ?? source.name))
     }
 
-    private func selection(_ slot: ColumnSlot, _ values: inout Parameters) -> String? {
+    private func selection(_ slot: ColumnSlot, in layout: StoreLayout, _ values: inout Parameters) -> String? {
         var groups: [(sql: String, numbers: [Int64])] = []
         var isWhole = true
         let bases = rows.compactMap { slot.values[$0.position]?.base }
         for rows in rows {
             if let value = slot.values[rows.position] {
-                Self.add(rows.numbers.old, to: &groups, value.sql(&values))
+                Self.add(rows.numbers.old, to: &groups, value.sql(in: layout, &values))
             } else if let base = bases.first, rows.columns.isDisjoint(with: bases) {
                 // A stray value in a column of other rows stays, as it does in a table that is altered.
                 Self.add(rows.numbers.old, to: &groups, base)
@@ -132,7 +132,7 @@ struct TableMove: Sendable, Equatable {
     }
 
     /// Updates the rows of an altered table in one pass; nil if no value changes.
-    func update() -> (statement: ProgramStatement, columns: Set<String>)? {
+    func update(in layout: StoreLayout) -> (statement: ProgramStatement, columns: Set<String>)? {
         guard case .alter(_, let carriers) = way else { return nil }
         let names = Dictionary(first: carriers.map { ($0.value, $0.key) })
         var values = Parameters()
@@ -143,7 +143,7 @@ struct TableMove: Sendable, Equatable {
             for rows in rows {
                 if let value = slot.values[rows.position] {
                     if let column = value.column, column == carrier { continue }
-                    Self.add(rows.numbers.old, to: &groups, value.sql(names: names, &values))
+                    Self.add(rows.numbers.old, to: &groups, value.sql(in: layout, names: names, &values))
                 } else if let carrier, rows.columns.contains(carrier) || slot.emptied[rows.position] != nil {
                     Self.add(rows.numbers.old, to: &groups, "NULL")
                 }

@@ -9,9 +9,9 @@ internal import FerryModel
 /// (``StepCarriers``), or transformed where a listed function computes a new value of it. All else is lost, whatever
 /// reads it. A loss of a later step is told under the name that the property has in the store.
 struct Ledger {
-    private let carriers: [StepCarriers]
+    let carriers: [StepCarriers]
     /// The name of each step's destination version.
-    private let versions: [String]
+    let versions: [String]
 
     init(_ steps: [ResolvedStep], versions: [String]) {
         carriers = steps.map { StepCarriers($0) }
@@ -22,7 +22,7 @@ struct Ledger {
         (self.carriers, self.versions) = (carriers, versions)
     }
 
-    private var model: ManagedObjectModel { carriers[0].model }
+    var model: ManagedObjectModel { carriers[0].model }
 
     // MARK: Lost as a whole
 
@@ -47,13 +47,10 @@ struct Ledger {
     }
 
     private func end(of property: StoredProperty, _ trustsPolicies: Bool) -> Int? {
-        var now: Set<StoredProperty> = [property]
-        for (index, carriers) in carriers.enumerated() {
-            if trustsPolicies, now.contains(where: { carriers.policy(of: $0) != nil }) { return nil }
-            now = carriers.continuations(of: now)
-            if now.isEmpty { return index }
-        }
-        return nil
+        let way = carriers.way(of: property)
+        guard way.last?.isEmpty == true else { return nil }
+        let isCode = zip(way, carriers).contains { now, step in now.contains { step.policy(of: $0) != nil } }
+        return trustsPolicies && isCode ? nil : way.count - 2
     }
 
     // MARK: All lines
@@ -65,7 +62,7 @@ struct Ledger {
         guard !carriers.isEmpty else { return [] }
         let whole = whole()
         return
-            (lines(whole) + parts(whole) + OrderLosses(carriers, versions: versions).losses())
+            (lines(whole) + parts(whole) + lostOrders())
             .compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
     }
 
@@ -254,19 +251,14 @@ struct Ledger {
             let sides = later.names(of: loss)
             let properties = Set(
                 origins.filter { $0.value.contains { !sides.isDisjoint(with: carriers[index].sides(of: $0)) } }.keys)
-            if !properties.allSatisfy({ keepsNumber(of: $0, before: index) }) { loss.pass = 0 }
+            // A later pass has as many values, links or objects as the store, but for those lost before.
+            let keepNumber = properties.allSatisfy { property in
+                zip(carriers.way(of: property), carriers[..<index]).allSatisfy { $0.allSatisfy($1.keepsNumber) }
+            }
+            if !keepNumber { loss.pass = 0 }
             // Only the first pass counts the values that `onInvalid` leaves empty.
             if case .narrowed = loss.cause, later.carriers[0].mayLeaveEmpty(sides) { loss.pass = 0 }
             return (loss, properties)
-        }
-    }
-
-    /// Whether a later pass has as many values, links or objects as the store, but for those lost before.
-    private func keepsNumber(of property: StoredProperty, before index: Int) -> Bool {
-        var now: Set<StoredProperty> = [property]
-        return carriers[..<index].allSatisfy { step in
-            defer { now = step.continuations(of: now) }
-            return now.allSatisfy(step.keepsNumber)
         }
     }
 
@@ -290,15 +282,11 @@ struct Ledger {
             for name in model.storedProperties(of: entity) {
                 let property = StoredProperty(entity: entity, property: name)
                 guard whole[property] == nil else { continue }
-                var now: Set<StoredProperty> = [property]
-                for step in carriers {
+                let isTransformed = zip(carriers.way(of: property), carriers).contains { now, step in
                     let carried = now.filter { step.all[$0] != nil }
-                    if !carried.isEmpty, carried.allSatisfy(step.isTransformed) {
-                        found.append(property)
-                        break
-                    }
-                    now = step.continuations(of: now)
+                    return !carried.isEmpty && carried.allSatisfy(step.isTransformed)
                 }
+                if isTransformed { found.append(property) }
             }
         }
         return found

@@ -7,35 +7,26 @@ extension MigrationPlan {
     package var lineages: [PropertyLineage] {
         let resolved = steps.flatMap { $0.parts.isEmpty ? [$0.resolved] : $0.parts.map(\.resolved) }
         guard let model = resolved.first?.source.model else { return [] }
-        let all = resolved.map { (carriers: StepCarriers($0), version: $0.destination.name) }
+        let carriers = resolved.map { StepCarriers($0) }
         var lineages: [PropertyLineage] = []
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             for name in model.storedProperties(of: entity).sorted() {
                 let property = StoredProperty(entity: entity, property: name)
-                let stops = Self.stops(of: property, all)
+                let stops = Self.stops(of: property, carriers)
                 if !stops.isEmpty { lineages.append(.init(property: property.name, stops: stops)) }
             }
         }
         return lineages
     }
 
-    private static func stops(
-        of property: StoredProperty, _ all: [(carriers: StepCarriers, version: String)]
-    ) -> [PropertyLineage.Stop] {
-        var stops: [PropertyLineage.Stop] = []
-        var now: Set<StoredProperty> = [property]
-        for (carriers, version) in all {
-            let next = carriers.continuations(of: now)
-            if next.isEmpty, now.contains(where: { carriers.policy(of: $0) != nil }) {
-                stops.append(.init(version: version, properties: [], isByPolicy: true))
-                return stops
-            }
-            if next != now {
-                stops.append(.init(version: version, properties: Set(next.map(\.name)).sorted(), isByPolicy: false))
-            }
-            if next.isEmpty { return stops }
-            now = next
+    private static func stops(of property: StoredProperty, _ all: [StepCarriers]) -> [PropertyLineage.Stop] {
+        let way = all.way(of: property)
+        return zip(zip(way, way.dropFirst()), all).compactMap { properties, carriers in
+            let (now, next) = properties
+            guard next != now else { return nil }
+            return PropertyLineage.Stop(
+                version: carriers.step.destination.name, properties: Set(next.map(\.name)).sorted(),
+                isByPolicy: next.isEmpty && now.contains { carriers.policy(of: $0) != nil })
         }
-        return stops
     }
 }

@@ -4,62 +4,42 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// The orders of the store's relationships that a chain loses while the links stay.
-///
-/// An order is traced under its name in each version, so that only orders of the store are reported.
-struct OrderLosses {
-    private struct Found {
-        var step: Int
-        var cause: ChainLoss.Cause
-        var owners: Set<String>
-    }
-
-    private let model: ManagedObjectModel
-    private let versions: [String]
-    private var found: [PropertyKey: Found] = [:]
-
-    init(_ carriers: [StepCarriers], versions: [String]) {
-        precondition(!carriers.isEmpty, "a chain has a step")
-        model = carriers[0].model
-        self.versions = versions
+extension Ledger {
+    /// The orders of the store's relationships that the chain loses while the links stay.
+    ///
+    /// An order is traced under its name in each version, so that only orders of the store are reported.
+    func lostOrders() -> [ChainLoss] {
         // The orders of the store that each order of a version continues.
         var held: [PropertyKey: Set<PropertyKey>] = [:]
-        for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
+        for entity in model.concreteEntities {
             for relationship in model.relationships(of: entity)
             where relationship.isToMany && relationship.isOrdered && model.inverse(of: relationship) != nil {
                 let side = PropertyKey(entity, relationship.name)
                 held[side] = [side]
             }
         }
-        for index in carriers.indices where !held.isEmpty {
-            held = pass(held, through: StepOrders(carriers[index]), at: index + 1)
-        }
-    }
-
-    /// Returns the orders of the store that the step's destination continues, and records the lost ones.
-    private mutating func pass(
-        _ held: [PropertyKey: Set<PropertyKey>], through orders: StepOrders, at step: Int
-    ) -> [PropertyKey: Set<PropertyKey>] {
-        var next: [PropertyKey: Set<PropertyKey>] = [:]
-        for (owner, origins) in held {
-            for side in orders.kept[owner] ?? [] { next[side, default: []].formUnion(origins) }
-            guard let cause = orders.loss(of: owner) else { continue }
-            for origin in origins {
-                let side = model.key(of: origin.property, in: origin.entity) ?? origin
-                found[side, default: Found(step: step, cause: cause, owners: [])].owners.insert(origin.entity)
-                if cause == .unordered, found[side]?.step == step { found[side]?.cause = cause }
+        var lost: [PropertyKey: ChainLoss] = [:]
+        for (index, carriers) in carriers.enumerated() where !held.isEmpty {
+            let orders = StepOrders(carriers)
+            var next: [PropertyKey: Set<PropertyKey>] = [:]
+            for (owner, origins) in held {
+                for side in orders.kept[owner] ?? [] { next[side, default: []].formUnion(origins) }
+                guard let cause = orders.loss(of: owner) else { continue }
+                for origin in origins {
+                    let side = model.key(of: origin.property, in: origin.entity) ?? origin
+                    var loss =
+                        lost[side]
+                        ?? ChainLoss(
+                            entity: side.entity, property: side.property, entities: [], version: versions[index],
+                            step: index + 1, cause: cause)
+                    loss.entities = Set(loss.entities + [origin.entity]).inOrder(by: codeUnitOrder)
+                    if cause == .unordered, loss.step == index + 1 { loss.cause = cause }
+                    lost[side] = loss
+                }
             }
+            held = next
         }
-        return next
-    }
-
-    func losses() -> [ChainLoss] {
-        found.map { side, loss in
-            ChainLoss(
-                entity: side.entity, property: side.property, entities: loss.owners.inOrder(by: codeUnitOrder),
-                version: versions[loss.step - 1], step: loss.step, cause: loss.cause)
-        }
-        .inOrder { codeUnitOrder($0.name, $1.name) }
+        return lost.values.inOrder { codeUnitOrder($0.name, $1.name) }
     }
 }
 
@@ -125,21 +105,16 @@ private struct StepOrders {
             }
     }
 
-    private struct Ends {
-        var target: Relationship
-        var inverse: Relationship?
-        var key: PropertyKey
-        /// The keys of the relationship and its inverse.
-        var pair: Set<PropertyKey>
-    }
-
-    private func ends(of rule: ResolvedRelationship, _ mapping: ResolvedEntityMapping) -> Ends? {
+    /// The filled relationship and its inverse, its key, and the keys of both.
+    private func ends(
+        of rule: ResolvedRelationship, _ mapping: ResolvedEntityMapping
+    ) -> (target: Relationship, inverse: Relationship?, key: PropertyKey, pair: Set<PropertyKey>)? {
         let model = step.destination.model
         guard let target = model.relationship(rule.name, of: mapping.destination),
             let key = model.key(of: rule.name, in: mapping.destination)
         else { return nil }
         let pair = Set([key, model.inverseKey(of: target)].compactMap { $0 })
-        return Ends(target: target, inverse: model.inverse(of: target), key: key, pair: pair)
+        return (target, model.inverse(of: target), key, pair)
     }
 
     private mutating func add(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) {

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
@@ -23,9 +23,6 @@ package struct RouteComparison: Sendable {
     /// Properties that only one of the two paths loses, with or without values.
     var onlyStraight: Set<StoredProperty> = []
     var onlyStepwise: Set<StoredProperty> = []
-    /// Properties whose values must be counted for the verdict.
-    var questions: [StoredProperty]
-
     /// Names of the versions that ``steps`` pass: of versions with equal hashes the one that keeps most.
     var passed: [String]?
 
@@ -44,6 +41,11 @@ package struct RouteComparison: Sendable {
     }
 }
 
+/// Comparisons by the names and files of the versions of the stepwise path, and the file of the target.
+///
+/// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
+package typealias RouteComparisons = Locked<[[String]: RouteComparison]>
+
 extension VersionGraph {
     /// Returns the inferred edge, or the stepwise edges if they keep properties that it loses.
     ///
@@ -53,8 +55,15 @@ extension VersionGraph {
         let nodes = nodes(from: edge.source, to: edge.destination)
         guard nodes.count > 2 else { return [edge] }
         let names = self.names(of: nodes)
-        guard var comparison = compared[names] ?? compare(edge, nodes, names) else { return [edge] }
+        let key = names + (nodes + [target]).map(\.path)
+        guard var comparison = compared.withLock({ $0[key] }) ?? compare(edge, nodes, names) else { return [edge] }
+        compared.withLock { $0[key] = comparison }
         if edge.source.hashes == source.hashes {
+            // A direct path that loses nothing more is as good, whatever the rows hold.
+            if !comparison.onlyStraight.isEmpty {
+                let asked = Self.sorted(comparison.onlyStraight.union(comparison.onlyStepwise))
+                values.merge(presence(asked)) { $1 }
+            }
             comparison.lostStraight = held(comparison.onlyStraight)
             comparison.lostStepwise = held(comparison.onlyStepwise)
         }
@@ -68,10 +77,10 @@ extension VersionGraph {
     }
 
     /// Returns nil if the inferred edge cannot be resolved.
-    private mutating func compare(_ edge: Edge, _ nodes: [ModelVersion], _ names: [String]) -> RouteComparison? {
+    private func compare(_ edge: Edge, _ nodes: [ModelVersion], _ names: [String]) -> RouteComparison? {
         guard let straight = losses(of: [edge]) else { return nil }
-        var comparison = RouteComparison(names: names, lostStraight: [], lostStepwise: [], questions: [])
-        guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(ofWhole: steps) else {
+        var comparison = RouteComparison(names: names, lostStraight: [], lostStepwise: [])
+        guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(of: steps) else {
             return comparison
         }
         comparison.steps = steps
@@ -80,10 +89,6 @@ extension VersionGraph {
         comparison.onlyStepwise = stepwise.subtracting(straight)
         comparison.lostStraight = Self.sorted(comparison.onlyStraight)
         comparison.lostStepwise = Self.sorted(comparison.onlyStepwise)
-        if edge.source.hashes == source.hashes, !comparison.onlyStraight.isEmpty {
-            // A direct path that loses nothing more is as good, whatever the rows hold.
-            comparison.questions = Self.sorted(comparison.onlyStraight.union(comparison.onlyStepwise))
-        }
         return comparison
     }
 
@@ -109,18 +114,6 @@ extension VersionGraph {
             steps.append(edge)
         }
         return steps
-    }
-
-    /// ``losses(of:)`` of a path from the start to the target, which several comparisons ask for: over a hundred versions
-    /// it takes a tenth of a second.
-    mutating func losses(ofWhole path: [Edge]) -> Set<StoredProperty>? {
-        let key = path.map { edge in
-            [edge.source.path, edge.destination.path] + (edge.isInferred ? [] : edge.mappingModels.map(\.path))
-        }
-        if let known = knownLosses[key] { return known }
-        let found = losses(of: path)
-        knownLosses[key] = found
-        return found
     }
 
     /// Returns the losses of a path, with all properties of a lost entity; nil if an edge cannot be resolved.

@@ -264,6 +264,18 @@ struct StepCarriers {
     }
 }
 
+extension [StepCarriers] {
+    /// The properties that continue one, before each step and after the last; the last set is empty if a step loses it.
+    func way(of property: StoredProperty) -> [Set<StoredProperty>] {
+        var way: [Set<StoredProperty>] = [[property]]
+        for step in self {
+            guard let now = way.last, !now.isEmpty else { break }
+            way.append(step.continuations(of: now))
+        }
+        return way
+    }
+}
+
 /// A property that the rows of an entity store, or the objects themselves.
 package struct StoredProperty: Sendable, Hashable {
     package var entity: String

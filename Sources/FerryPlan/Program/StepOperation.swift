@@ -28,7 +28,7 @@ package struct StepOperation: Sendable, Equatable {
     /// The name of the record; for several units the start of their names.
     package let unit: String
     package let phase: Phase
-    /// What the statements work on; nil for other work, and for statements with reasons of their own.
+    /// What it works on, for progress; nil if that is no single thing, and for statements with reasons of their own.
     package let subject: String?
 
     private init(_ work: Work, _ unit: String, _ phase: Phase, of subject: String? = nil) {
@@ -66,7 +66,9 @@ package struct StepOperation: Sendable, Equatable {
         let kept = step.keptPart?.positions ?? []
         let passes = passes(step, source).map { $0.filter { !kept.contains($0) } }.filter { !$0.isEmpty }
         var operations = passes.map { pass in
-            StepOperation(.rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "), .rows)
+            StepOperation(
+                .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "), .rows,
+                of: pass.map { step.resolved.entityMappings[$0].name }.joined(separator: ", "))
         }
         operations += links(assignments, tables)
         if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy", .relationships)) }
@@ -133,17 +135,19 @@ package struct StepOperation: Sendable, Equatable {
             let fill = tables.first { $0.table.name == assignment.joinTable }
             if let fill, let origin = fill.origin {
                 operations.append(
-                    StepOperation(.joinTable(fill.table, from: origin), unit(of: fill.table), .relationships))
+                    StepOperation(
+                        .joinTable(fill.table, from: origin), unit(of: fill.table), .relationships,
+                        of: fill.table.name))
             } else if fill?.order == .sorted {
                 operations.append(
-                    StepOperation(.links(place, contribution: nil), "join:\(title)", .relationships))
+                    StepOperation(.links(place, contribution: nil), "join:\(title)", .relationships, of: title))
             } else {
                 for (index, contribution) in assignment.contributions.enumerated()
                 where !contribution.isInline && contribution.mapping.policy == nil {
                     operations.append(
                         StepOperation(
                             .links(place, contribution: index), "links:\(title):\(contribution.mapping.position)",
-                            .relationships))
+                            .relationships, of: title))
                 }
             }
         }
@@ -157,7 +161,8 @@ package struct StepOperation: Sendable, Equatable {
         let gathered = tables.filter { $0.order == .gathered }
         let isGathered = { (place: Int) in gathered.contains { $0.table.name == assignments[place].joinTable } }
         let settle = { (place: Int) in
-            StepOperation(.settle(place), "settle:\(assignments[place].declared.title)", .relationships)
+            let title = assignments[place].declared.title
+            return StepOperation(.settle(place), "settle:\(title)", .relationships, of: title)
         }
         var operations = assignments.indices.filter { !isGathered($0) }.map(settle)
         if step.hasPolicies {
@@ -172,7 +177,7 @@ package struct StepOperation: Sendable, Equatable {
             }
         }
         operations += gathered.filter { $0.origin == nil }.map {
-            StepOperation(.joinTable($0.table, from: nil), unit(of: $0.table), .relationships)
+            StepOperation(.joinTable($0.table, from: nil), unit(of: $0.table), .relationships, of: $0.table.name)
         }
         return operations + assignments.indices.filter(isGathered).map(settle)
     }

@@ -117,7 +117,7 @@ extension RelationshipAssignment {
             let (mapping, rule) = (contributions[index].mapping, contributions[index].rule)
             guard contributions[index].isInline, let origin = contributions[index].origin,
                 case .foreignKey(_, let column, _, _) = origin.storage,
-                damage.isDangling(origin.relationship, of: mapping.source) == false,
+                damage.isSound(origin.name, of: mapping.source),
                 // Of several target mappings only the row tells the entity.
                 entityColumn == nil || rule.mappings.count == 1,
                 rule.keepsEveryTarget(of: origin.relationship, step, source.model)
@@ -162,11 +162,6 @@ package struct LinkDamage: Sendable, Equatable {
     package func isSound(_ name: String, of entity: String) -> Bool {
         guard let relationship = model.relationship(name, of: entity) else { return false }
         return dangling.isDisjoint(with: Self.keys(of: relationship, in: entity, model))
-    }
-
-    /// Whether a scan reports dangling keys of the relationship itself, not of its inverse.
-    func isDangling(_ relationship: Relationship, of entity: String) -> Bool? {
-        Self.keys(of: relationship, in: entity, model).first.map(dangling.contains)
     }
 
     private static func keys(

@@ -26,9 +26,7 @@ extension SourceScope {
             return
         }
         guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
-            throw FerryError(
-                .badExpression, "`\(iteration.elements)` is not a relationship, so forEach cannot iterate over it.",
-                remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').")
+            preconditionFailure("the path was checked when the iteration was resolved")
         }
         let start = try follow(Array(names.dropLast()), from: source)
         let element =

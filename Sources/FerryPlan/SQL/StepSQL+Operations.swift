@@ -42,17 +42,6 @@ extension StepSQL {
         }
     }
 
-    /// What an operation works on, for progress; nil if that is no single thing.
-    package func subject(of operation: StepOperation) -> String? {
-        switch operation.work {
-        case .statements: operation.subject
-        case .rows(let positions): positions.map { plan.resolved.entityMappings[$0].name }.joined(separator: ", ")
-        case .joinTable(let table, _): table.name
-        case .links(let place, _), .settle(let place): program.fills.relationships[place].declared.title
-        case .policies, .highestKeys, .version: nil
-        }
-    }
-
     /// Copies a join table of the source that holds the same links, in the order of the new primary key.
     private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> ProgramStatement {
         ProgramStatement(

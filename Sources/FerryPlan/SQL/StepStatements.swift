@@ -66,17 +66,17 @@ package struct StepStatements: Sendable {
             add(texts: indexes(), operation.phase, "values by which objects are found")
             if case .version = operation.work { addVersion(hasModel: hasModel, operation.phase) }
             for statement in statements {
-                add([statement], operation.phase, statement.reason ?? sql.reason(of: operation))
+                add([statement], operation.phase, statement.reason ?? operation.heading)
             }
         }
     }
 }
 
-extension StepSQL {
-    /// What an operation does, as a heading of its statements.
-    fileprivate func reason(of operation: StepOperation) -> String {
-        let subject = subject(of: operation) ?? ""
-        return switch operation.work {
+extension StepOperation {
+    /// What it does, as a heading of its statements.
+    fileprivate var heading: String {
+        let subject = subject ?? ""
+        return switch work {
         case .statements: subject
         case .rows: "rows of \(subject)"
         case .joinTable: "links in \(subject)"
