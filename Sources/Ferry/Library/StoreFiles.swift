@@ -29,10 +29,8 @@ public struct StoreFiles: Sendable {
         var status = RunStatus(state: isRunning ? .running : .interrupted)
         status.phase = record.head.phase
         status.runID = record.head.id
-        switch record.content {
-        case .rollback: status.isRollback = true
-        case .migration(let migration):
-            status.isRollback = false
+        status.isRollback = record.kind == .rollback
+        if let migration = record.migration {
             let all = migration.stepCount
             status.steps = all
             if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }

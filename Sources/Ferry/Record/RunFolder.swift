@@ -107,7 +107,7 @@ package final class RunFolder {
                     remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
-            if case .migration(let migration) = record.content, !migration.isPlausible {
+            if record.migration?.isPlausible == false {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
                     remedy: "\(on: .restart) discards the unfinished run.")

@@ -23,6 +23,8 @@ package struct RunHead: Codable, Sendable {
     package var snapshot: String?
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
+    /// The copies of the store that a rollback replaces: a snapshot, or copies of files.
+    var kept: [String]?
     /// The store's fingerprint at the end of the run; nil if another program can have written before it was taken.
     var ended: DatabaseFingerprint?
     /// The state of the output at the end of the run.

@@ -144,7 +144,7 @@ extension RunLog.Entry {
             id: head.id, kind: .rollback, finished: Date().formatted(.iso8601), tool: head.tool, chain: [],
             snapshot: head.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: [], ended: head.ended,
             output: head.output)
-        guard case .migration(let migration) = record.content else { return }
+        guard let migration = record.migration else { return }
         (kind, from, to, chain) = (.migration, migration.from, migration.to, migration.chain)
         entityMappings = migration.steps.flatMap(\.entityMappings)
         if migration.options.output != nil { (source, options) = (head.source, migration.options) }

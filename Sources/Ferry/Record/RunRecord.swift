@@ -8,31 +8,18 @@ internal import FerryPlan
 package struct RunRecord: Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
-    /// 3: the part of a migration or a rollback has a key of its own.
+    /// 3: the part of a migration has a key of its own.
     static let format = 3
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 
-    /// The part of the record that only one kind of run has.
-    enum Content: Sendable {
-        case migration(Migration)
-        case rollback(Rollback)
-    }
-
     package var head: RunHead
-    var content: Content
+    /// Nil for a rollback.
+    var migration: Migration?
+    var kind: Kind { migration == nil ? .rollback : .migration }
 
     /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.
-    var changesPlace: Bool {
-        if case .rollback(let rollback) = content, rollback.kept != nil { return true }
-        return head.swap != nil
-    }
-
-    /// The part of the record that only a rollback has.
-    package struct Rollback: Codable, Sendable {
-        /// The copies of the store that the rollback replaces: a snapshot, or copies of files.
-        var kept: [String]?
-    }
+    var changesPlace: Bool { head.kept != nil || head.swap != nil }
 
     /// The part of the record that only a migration has.
     package struct Migration: Codable, Sendable {
@@ -118,36 +105,29 @@ package struct RunRecord: Sendable {
         /// Objects of earlier versions that the step did not carry over.
         var leftBehind: [String]
         var chunks: Int
-        /// The decisions of the step's policies; absent if there were none.
-        var policies: PolicyEvidence?
         /// Absent until the step is verified.
         var verification: VerificationSummary?
     }
 }
 
 extension RunRecord: Codable {
-    private enum CodingKeys: CodingKey { case kind, migration, rollback }
+    private enum CodingKeys: CodingKey { case kind, migration }
 
     package init(from decoder: any Decoder) throws {
         head = try RunHead(from: decoder)
         let part = try decoder.container(keyedBy: CodingKeys.self)
-        switch try part.decode(Kind.self, forKey: .kind) {
-        case .migration: content = .migration(try part.decode(Migration.self, forKey: .migration))
-        case .rollback: content = .rollback(try part.decode(Rollback.self, forKey: .rollback))
+        migration = try part.decodeIfPresent(Migration.self, forKey: .migration)
+        guard try part.decode(Kind.self, forKey: .kind) == kind else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .kind, in: part, debugDescription: "The record is of another kind than its part.")
         }
     }
 
     package func encode(to encoder: any Encoder) throws {
         try head.encode(to: encoder)
         var part = encoder.container(keyedBy: CodingKeys.self)
-        switch content {
-        case .migration(let migration):
-            try part.encode(Kind.migration, forKey: .kind)
-            try part.encode(migration, forKey: .migration)
-        case .rollback(let rollback):
-            try part.encode(Kind.rollback, forKey: .kind)
-            try part.encode(rollback, forKey: .rollback)
-        }
+        try part.encode(kind, forKey: .kind)
+        try part.encodeIfPresent(migration, forKey: .migration)
     }
 }
 

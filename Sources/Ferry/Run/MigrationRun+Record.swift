@@ -32,7 +32,7 @@ extension MigrationRun {
     /// - Throws: ``FerryError``; a run that could not begin leaves no files.
     func begin(
         _ plan: MigrationPlan, _ record: RunRecord.Migration, _ sourceGuard: SourceGuard, folder found: RunFolder?,
-        known: (any RunSession)?, _ check: () throws -> Findings
+        known: RunSession?, _ check: () throws -> Findings
     ) throws -> MigrationSession? {
         if let known {
             let session = try migration(known)
@@ -83,8 +83,21 @@ extension MigrationRun {
         return asked == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }
 
+    /// The session, or nil for one on the store itself of which only the snapshot was taken, if the store or the plan has
+    /// changed: then a new run begins.
+    func continued(_ session: RunSession, _ plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> RunSession? {
+        guard let migration = session as? MigrationSession, migration.isOnStore else { return session }
+        do {
+            try checkSame(migration, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            return session
+        } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {
+            try session.folder.clear()
+            return nil
+        }
+    }
+
     /// - Throws: ``FerryError`` `.runDiffers` for a rollback.
-    private func migration(_ session: any RunSession) throws -> MigrationSession {
+    private func migration(_ session: RunSession) throws -> MigrationSession {
         if let session = session as? MigrationSession { return session }
         throw FerryError(
             .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
@@ -92,7 +105,7 @@ extension MigrationRun {
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.
-    func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
+    private func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         let migration = session.migration
         let wanted = options(plan)
         let isSameOutput = try place.isOutput(migration.options.output, files: files)

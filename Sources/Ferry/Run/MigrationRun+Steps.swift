@@ -71,7 +71,7 @@ extension MigrationRun {
         session.head.phase = .verify
         try session.save()
         session.migration.add(run.step, number, report)
-        try verify(run, number, session)
+        try verify(run, number, report, session)
         try session.save()
         stop.unitIsDone()
         try stop.check()
@@ -203,7 +203,6 @@ extension RunRecord.Migration {
                 healed: report.healed.map {
                     .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows)
                 },
-                leftBehind: report.leftBehind, chunks: report.chunks,
-                policies: report.policies == PolicyEvidence() ? nil : report.policies))
+                leftBehind: report.leftBehind, chunks: report.chunks))
     }
 }

@@ -34,16 +34,14 @@ struct Rollback {
         try folder.clear()
         var sourceGuard: SourceGuard?
         do {
-            switch try RollbackPlace(store, files: files) {
-            case .nothing: return try restoreMissing(snapshots.choose(archive), folder)
-            case .damaged(let damage): return try replaceDamaged(snapshots.choose(archive), damage, folder)
-            case .store: break
+            if let damage = try damageOfStore() {
+                return try replaceDamaged(snapshots.choose(archive), damage, folder)
             }
             let opened = try SourceGuard(
                 path: store, purpose: .migrating, files: files, sideFiles: left?.session.head.sideFiles,
                 vfs: files.vfs(), trace: trace)
             sourceGuard = opened
-            guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
+            guard opened.access == .readWrite else { throw DamagedStore.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
                 // That call was killed while it removed its folder: this one must not undo its rollback.
@@ -69,13 +67,13 @@ struct Rollback {
     ///
     /// - Returns: The run, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
-    private func takeOver(_ folder: RunFolder) throws -> (session: any RunSession, isDone: Bool)? {
+    private func takeOver(_ folder: RunFolder) throws -> (session: RunSession, isDone: Bool)? {
         guard let session = folder.session(of: try folder.load()) else { return nil }
         if try isDone(session) {
             try session.cleanUp(at: store)
             return (session, true)
         }
-        guard session is RollbackSession else {
+        guard !(session is MigrationSession) else {
             throw FerryError(
                 .runDiffers, "\(folder.path) contains an unfinished migration.",
                 remedy: "Finish it with the same migration, or remove that folder to discard it.")
@@ -83,21 +81,21 @@ struct Rollback {
         return (session, false)
     }
 
-    private func isDone(_ session: any RunSession) throws -> Bool {
+    private func isDone(_ session: RunSession) throws -> Bool {
         do {
             return try session.recover(at: store, trace: trace)
-        } catch let error as FerryError where session is RollbackSession && RollbackPlace.isDamage(error) {
+        } catch let error as FerryError where !(session is MigrationSession) && DamagedStore.isDamage(error) {
             // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
     }
 
     /// The report of a killed command's complete rollback, if it restored the requested snapshot.
-    private func report(of session: any RunSession, if archive: String?) throws -> RollbackReport? {
-        guard let session = session as? RollbackSession, let done = session.head.snapshot else { return nil }
+    private func report(of session: RunSession, if archive: String?) throws -> RollbackReport? {
+        guard !(session is MigrationSession), let done = session.head.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
         guard snapshot.isArchive(done) else { return nil }
-        return report(snapshot, replaced: nil, kept: session.rollback.kept)
+        return report(snapshot, replaced: nil, kept: session.head.kept)
     }
 
     private func report(_ snapshot: Snapshot, replaced: String?, kept: [String]?) -> RollbackReport {
@@ -118,40 +116,33 @@ struct Rollback {
         let destination = try restore(snapshot, folder)
         if keepsReplaced, !isKept {
             // The new snapshot will be the newest one, so the record must hold the choice.
-            session.rollback.kept = []
+            session.head.kept = []
             try session.save()
             let taken = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
-            session.rollback.kept = [taken.archivePath]
+            session.head.kept = [taken.archivePath]
             try session.save()
         }
         let swap = Swap(
             sourceGuard: sourceGuard, destination: destination, session: session, mayBeDamaged: true, stop: stop,
             trace: trace,
             checkSnapshot: {
-                try session.rollback.kept?.forEach {
+                try session.head.kept?.forEach {
                     try StoreSnapshots.checkWayBack($0, of: store, files: files, stop: stop)
                 }
             })
+        var warnings: [FerryWarning] = []
         do {
             try swap.run()
         } catch {
-            guard recover(session, sourceGuard) else { throw error }
-            var report = finish(snapshot, replaced: replaced, session)
-            report.warnings.insert(.recovered(from: error, on: store), at: 0)
-            return report
+            warnings = [try session.recover(from: error, at: store, releasing: sourceGuard, trace: trace)]
         }
-        return finish(snapshot, replaced: replaced, session)
+        var report = finish(snapshot, replaced: replaced, session)
+        report.warnings = warnings + report.warnings
+        return report
     }
 
-    /// Whether the swap has happened despite an error, and the store could be recovered.
-    private func recover(_ session: RollbackSession, _ sourceGuard: SourceGuard) -> Bool {
-        guard session.head.swap != nil else { return false }
-        sourceGuard.release()
-        do { return try session.recover(at: store, trace: trace) } catch { return false }
-    }
-
-    private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackSession {
-        let session = RollbackSession(folder, head)
+    private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RunSession {
+        let session = RunSession(folder, head)
         session.head.phase = .snapshot
         session.head.snapshot = snapshot.archivePath
         try session.save()
@@ -169,29 +160,25 @@ struct Rollback {
         return destination
     }
 
-    private func finish(_ snapshot: Snapshot, replaced: String?, _ session: RollbackSession) -> RollbackReport {
-        var report = report(snapshot, replaced: replaced, kept: session.rollback.kept)
+    private func finish(_ snapshot: Snapshot, replaced: String?, _ session: RunSession) -> RollbackReport {
+        var report = report(snapshot, replaced: replaced, kept: session.head.kept)
         report.warnings = session.finish(at: store).warnings
         return report
     }
 
-    // MARK: No store, or one that SQLite cannot read
+    // MARK: No store that can be read
 
-    private func restoreMissing(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
-        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
-        let destination = try restore(snapshot, folder)
-        let remains = DamagedStore(store: StoreFileNames(store), files: files)
-        session.rollback.kept = try remains.keepSideFiles(in: snapshots.snapshots.folder)
-        let external = ExternalFiles(store: store, files: files)
-        try external.add(from: ExternalData.folder(forStore: destination))
-        try removeEmptyJournals(of: destination, files: files)
-        session.head.phase = .swap
-        session.head.swap = .place(SwapIntent.Place(ofStore: try files.attributes(destination)))
-        try session.save()
-        try remains.removeSideFiles()
-        try files.renameToFree(destination, to: store)
-        try files.syncFolder(FileLayer.parent(of: store))
-        return finish(snapshot, replaced: nil, session)
+    /// The reason why there is no store that can be read; nil for a store.
+    private func damageOfStore() throws -> FerryError? {
+        if let attributes = try files.attributesIfPresent(store), !attributes.isRegularFile {
+            throw FerryError.notADatabase(store, "a pipe, a socket or a device")
+        }
+        do {
+            try OpenedStore.reading(store, files: files) { _ in }
+            return nil
+        } catch let error as FerryError where DamagedStore.isDamage(error) {
+            return error
+        }
     }
 
     private func replaceDamaged(
@@ -208,37 +195,24 @@ struct Rollback {
         session.head.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
         let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
         try damaged.replace(of: damage, with: source, keepingIn: snapshots.snapshots.folder, stop: stop) { kept in
-            session.rollback.kept = kept
+            session.head.kept = kept
             try session.save()
         }
         return finish(snapshot, replaced: nil, session)
     }
 }
 
-/// The file at the path of a store that is to be replaced.
-enum RollbackPlace {
-    case store
-    /// A file that SQLite or Core Data cannot read, with the reason.
-    case damaged(FerryError)
-    case nothing
-
-    init(_ store: String, files: FileLayer) throws {
-        guard let attributes = try files.attributesIfPresent(store) else {
-            self = .nothing
-            return
-        }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(store, "a pipe, a socket or a device") }
-        do {
-            try OpenedStore.reading(store, files: files) { _ in }
-            self = .store
-        } catch let error as FerryError where Self.isDamage(error) {
-            self = .damaged(error)
-        }
-    }
+/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
+///
+/// A missing store is one without content.
+struct DamagedStore {
+    let store: StoreFileNames
+    let files: FileLayer
+    var trace: TraceHook?
 
     /// Whether an error says that no program can read the file as a store.
     static func isDamage(_ error: FerryError) -> Bool {
-        if [.notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
+        if [.notFound, .notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
             return true
         }
         return (error.cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
@@ -247,13 +221,6 @@ enum RollbackPlace {
     static func notWritable(_ store: String) -> FerryError {
         FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
     }
-}
-
-/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
-struct DamagedStore {
-    let store: StoreFileNames
-    let files: FileLayer
-    var trace: TraceHook?
 
     /// Replaces the content under SQLite's own lock.
     ///
@@ -265,8 +232,12 @@ struct DamagedStore {
         of damage: FerryError, with source: Connection, keepingIn keptFolder: String, stop: StopRequest,
         save: ([String]) throws -> Void
     ) throws {
+        if try !files.exists(store.main) {
+            var file = try files.create(store.main, mode: files.attributes(source.path).mode)
+            try file.close()
+        }
         let connection = try Connection(path: store.main, mode: .readWrite, vfs: files.vfs(), trace: trace)
-        guard !connection.isReadOnly else { throw RollbackPlace.notWritable(store.main) }
+        guard !connection.isReadOnly else { throw Self.notWritable(store.main) }
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()
         // The lock that a transaction of this connection takes continues after it.
@@ -288,13 +259,8 @@ struct DamagedStore {
         try files.removeIfPresent(store.journal)
     }
 
-    /// Copies the side files of a missing main file, and returns the paths of the copies.
-    func keepSideFiles(in keptFolder: String) throws -> [String] {
-        try keepSideFiles(as: freeName(in: keptFolder))
-    }
-
     /// Removes the side files, of which durable copies exist.
-    func removeSideFiles() throws {
+    private func removeSideFiles() throws {
         try store.removeSides(files: files)
         try files.syncFolder(FileLayer.parent(of: store.main))
     }

@@ -13,7 +13,7 @@ internal import FerrySQLite
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection
-    let session: any RunSession
+    let session: RunSession
 
     private var files: FileLayer { session.folder.files }
     private var head: RunHead {
@@ -79,7 +79,7 @@ struct JournalSwitch {
 
     // MARK: Returning to WAL mode
 
-    func returnToLog() throws {
+    private func returnToLog() throws {
         try setMode("WAL")
         // The journal is empty, and no other connection can have begun a new one.
         try files.removeIfPresent(store.journal)
@@ -88,8 +88,7 @@ struct JournalSwitch {
     }
 
     /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
-    func restoreLog(wasRolledBack: Bool) throws {
-        guard let rollbackMode = head.rollbackMode else { return }
+    private func restoreLog(from rollbackMode: DatabaseFingerprint, wasRolledBack: Bool) throws {
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
         let now = try lockExclusively().store
@@ -100,7 +99,7 @@ struct JournalSwitch {
             head.source.store = now.withoutLog
         } else {
             try returnToLog()
-            // Another program has written, or the transaction was committed.
+            // Another program has written.
             guard now.isSame(butForTime: rollbackMode) else { return }
             head.source.store = try lockExclusively().store.withoutLog
         }
@@ -121,12 +120,17 @@ extension JournalSwitch {
         }
     }
 
-    /// Ends a step on the store, also after a kill: empties the `-wal`, and gives the store its rollback journal back.
+    /// Leaves the whole store in its main file, in its former journal mode: after a transaction, also a killed one.
     ///
     /// A failed transaction leaves frames in a `-wal` that had none; one with frames of another program stays as it is. A
     /// store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
-    func restoreJournal(isDone: Bool = false) throws {
-        guard try isLogged() else { return }
+    func restore(isDone: Bool, wasRolledBack: Bool = false) throws {
+        if let rollbackMode = head.rollbackMode {
+            guard isDone else { return try restoreLog(from: rollbackMode, wasRolledBack: wasRolledBack) }
+            try lockExclusively()
+            return try returnToLog()
+        }
+        guard try isLogged() else { return try removeEmptyJournal() }
         // A page that a reader keeps from being written back is written back when the store is next opened.
         if isDone || head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
         guard !head.source.store.usesWriteAheadLog else { return }
@@ -136,6 +140,20 @@ extension JournalSwitch {
         } catch let error as FerryError where error.code == .storeInUseAtSwap {
         } catch let error as DatabaseError where error.isBusy {
         }
+    }
+
+    private func isLogged() throws -> Bool { try connection.pragma("journal_mode")?.text == "wal" }
+
+    /// Removes an empty journal, unless another program has the store open; SQLite has rolled back one with content.
+    private func removeEmptyJournal() throws {
+        func isEmpty() throws -> Bool { try files.attributesIfPresent(store.journal)?.size == 0 }
+        guard try isEmpty() else { return }
+        do {
+            try lockExclusively()
+        } catch let error as FerryError where error.code == .storeInUseAtSwap {
+            return
+        }
+        if try isEmpty() { try files.removeIfPresent(store.journal) }
     }
 }
 
@@ -166,38 +184,5 @@ extension JournalSwitch {
         try session.save()
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
         try lockExclusively { try head.checkSource($0) }
-    }
-
-    /// Leaves the whole store in its main file, in its former journal mode, after COMMIT.
-    func end() throws {
-        if head.rollbackMode != nil { return try returnToLog() }
-        guard try isLogged() else { return try removeEmptyJournal() }
-        guard try connection.checkpoint("TRUNCATE") else { throw inUse }
-        connection.keepWriteAheadLogOnClose(false)
-    }
-
-    /// Does the work of ``end()`` after a transaction that failed; the next call does the rest.
-    func abandon() throws {
-        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
-        if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }
-    }
-
-    /// Ends a swap that was killed after its COMMIT; another program may have opened the store meanwhile.
-    func endAfterKill() throws {
-        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
-        if try isLogged() {
-            _ = try connection.checkpoint("TRUNCATE")
-        } else {
-            try lockExclusively()
-            try removeEmptyJournal()
-        }
-    }
-
-    private func isLogged() throws -> Bool { try connection.pragma("journal_mode")?.text == "wal" }
-
-    /// Removes an empty journal of the exclusively locked store; SQLite could not roll back a journal with content.
-    private func removeEmptyJournal() throws {
-        guard try files.attributesIfPresent(store.journal)?.size == 0 else { return }
-        try files.removeIfPresent(store.journal)
     }
 }
