@@ -41,13 +41,12 @@ struct StepHooks {
             session.migration.steps[number - 1].isSeen != true
         else { return }
         let store = session.destination(ofStep: number)
-        let usesLog = try usesLog(store)
         // Damage that the store had before is not the hook's.
         let known =
             session.migration.findings.kept.isEmpty ? [] : try differences(of: store, plan.steps[number - 1], number)
         try call(hook, "didMigrate", stage(number, store))
         if try !isUntouched(store, session.migration.steps[number - 1].destination) {
-            try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known)
+            try take(store, of: plan.steps[number - 1], number, but: known)
         }
         try StoreFileNames(store).removeSides(files: run.files)
         try run.files.syncFile(store)
@@ -106,17 +105,16 @@ struct StepHooks {
 
     /// Writes a hook's changes back to the store's main file, and checks that the store still has its version.
     private func take(
-        _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference]
+        _ store: String, of step: StepPlan, _ number: Int, but known: [VerificationSummary.Difference]
     ) throws {
         let version = step.resolved.destination
         do {
             let connection = try Connection(
                 inPlace: store, memory: run.memory, vfs: run.files.vfs(session.folder.path),
                 trace: run.configuration.trace)
-            let mode = usesLog ? "wal" : "delete"
-            guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
-                try connection.setPragma("journal_mode", to: mode)?.text == mode
-            else { throw leftOpen(store, number) }
+            guard try connection.setPragma("journal_mode", to: "delete")?.text == "delete" else {
+                throw leftOpen(store, number)
+            }
             guard try StoreMetadata.read(from: connection).hashes == version.hashes else {
                 throw FerryError(
                     .stageFailed,
@@ -162,11 +160,6 @@ struct StepHooks {
         let found = try verification.run().differences
         try run.files.removeTree(workFolder)
         return found
-    }
-
-    private func usesLog(_ store: String) throws -> Bool {
-        let start = try run.files.open(store).read(count: DatabaseHeader.byteCount, at: 0)
-        return DatabaseHeader(start)?.usesWriteAheadLog == true
     }
 
     private func leftOpen(_ store: String, _ number: Int) -> FerryError {
