@@ -74,14 +74,13 @@ extension RunSession {
 }
 
 /// The results of the work after the swap, with its failures as warnings.
-struct CleanedUp {
+package struct CleanedUp {
     var external = MigrationReport.ExternalFiles()
     var warnings: [FerryWarning] = []
 }
 
 /// The work after the swap; any later command may do it.
 extension RunSession {
-
     /// Does all work after the swap, including the removal of the folder.
     ///
     /// Never throws: the new store is in place, and the next command repeats work that fails now.
@@ -89,7 +88,7 @@ extension RunSession {
         var done = CleanedUp()
         do {
             try save()
-            try cleanUp(at: store, ownsExternalFiles: ownsExternalFiles, &done)
+            done = try cleanUp(at: store, ownsExternalFiles: ownsExternalFiles)
             try folder.remove()
         } catch {
             let reason = FerryError.wrapping(error, on: store)
@@ -104,20 +103,14 @@ extension RunSession {
     }
 
     /// Removes external files that only the old store named, and writes the log; the caller removes the folder.
-    package func cleanUp(at store: String) throws {
+    @discardableResult
+    package func cleanUp(at store: String, ownsExternalFiles: Bool = true) throws -> CleanedUp {
         var done = CleanedUp()
-        try cleanUp(at: store, ownsExternalFiles: true, &done)
-    }
-
-    private func cleanUp(
-        at store: String, ownsExternalFiles: Bool, _ done: inout CleanedUp
-    ) throws {
         if ownsExternalFiles {
             done.external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: folder.path)
         }
-        try OpenedStore.reading(store, files: files) { opened in
-            let warning = try RunLog(beside: store, files: files).add(record, hashes: opened.metadata.hashes)
-            if let warning { done.warnings.append(warning) }
-        }
+        let hashes = try OpenedStore.reading(store, files: files) { $0.metadata.hashes }
+        done.warnings = try [RunLog(beside: store, files: files).add(record, hashes: hashes)].compactMap { $0 }
+        return done
     }
 }

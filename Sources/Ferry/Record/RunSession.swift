@@ -3,13 +3,14 @@ internal import FerryBase
 /// A run at work: its folder, held by its lock, and its record, whose changes ``save()`` makes durable.
 package class RunSession {
     package let folder: RunFolder
-    package var head: RunHead
+    /// The record; ``MigrationSession`` has what only a migration has.
+    package var head: RunRecord
 
-    package init(_ folder: RunFolder, _ head: RunHead) {
+    package init(_ folder: RunFolder, _ head: RunRecord) {
         (self.folder, self.head) = (folder, head)
     }
 
-    package var record: RunRecord { RunRecord(head: head) }
+    package var record: RunRecord { head }
     /// Whether all work before the commit is recorded, so that the store can be the new one.
     var isComplete: Bool { true }
 
@@ -19,12 +20,17 @@ package class RunSession {
 package final class MigrationSession: RunSession {
     var migration: RunRecord.Migration
 
-    package init(_ folder: RunFolder, _ head: RunHead, _ migration: RunRecord.Migration) {
+    package init(_ folder: RunFolder, _ head: RunRecord, _ migration: RunRecord.Migration) {
         self.migration = migration
         super.init(folder, head)
     }
 
-    package override var record: RunRecord { RunRecord(head: head, migration: migration) }
+    package override var record: RunRecord {
+        var record = head
+        record.migration = migration
+        return record
+    }
+
     override var isComplete: Bool { migration.steps.count == migration.stepCount }
 
     /// Whether the run is one transaction on the store itself.
@@ -50,7 +56,7 @@ package final class MigrationSession: RunSession {
     /// - Returns: Whether there is one.
     func takeSaved() -> Bool {
         guard let record = folder.record, let migration = record.migration else { return false }
-        (head, self.migration) = (record.head, migration)
+        (head, self.migration) = (record, migration)
         return true
     }
 }
@@ -59,6 +65,6 @@ extension RunFolder {
     /// The session of the run whose record is in the folder; nil if there is none.
     package func session(of record: RunRecord?) -> RunSession? {
         guard let record else { return nil }
-        return record.migration.map { MigrationSession(self, record.head, $0) } ?? RunSession(self, record.head)
+        return record.migration.map { MigrationSession(self, record, $0) } ?? RunSession(self, record)
     }
 }

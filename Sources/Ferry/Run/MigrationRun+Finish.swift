@@ -80,7 +80,7 @@ extension MigrationRun {
                     + (phase.map { "; it exceeded the limit in phase '\($0.phase.rawValue)'." } ?? ".")))
     }
 
-    private func report(_ head: RunHead, _ migration: RunRecord.Migration) -> MigrationReport {
+    private func report(_ head: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {
         var report = MigrationReport(
             outcome: migration.chain.count > 1 ? .migrated : .copied, store: Self.url(place.result),
             from: migration.from, to: migration.to,

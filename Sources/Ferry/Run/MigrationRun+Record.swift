@@ -35,7 +35,13 @@ extension MigrationRun {
         known: RunSession?, _ check: () throws -> Findings
     ) throws -> MigrationSession? {
         if let known {
-            let session = try migration(known)
+            guard let session = known as? MigrationSession else {
+                throw FerryError(
+                    .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
+                    remedy: """
+                        Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).
+                        """)
+            }
             try checkSame(session, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try session.folder.checkPlace()
             // The folder may have another path now.
@@ -48,14 +54,14 @@ extension MigrationRun {
         var (record, folder) = (record, found)
         do {
             do {
-                try place.checkOutput(files: files)
+                if let output = place.output { try StoreFileNames(output).checkNothingIsThere(files: files) }
                 record.findings = try sourceGuard.connection.abandoning(on: stop) { try check() }
             } catch {
                 throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
             }
             let own = try found ?? RunFolder(path: place.runFolder, files: files)
             folder = own
-            let session = MigrationSession(own, try RunHead(in: own, on: sourceGuard, inputs: inputs.digests), record)
+            let session = MigrationSession(own, try RunRecord(in: own, on: sourceGuard, inputs: inputs.digests), record)
             // From here on the folder belongs to this run.
             try session.save()
             noteTimes(session)
@@ -94,14 +100,6 @@ extension MigrationRun {
             try session.folder.clear()
             return nil
         }
-    }
-
-    /// - Throws: ``FerryError`` `.runDiffers` for a rollback.
-    private func migration(_ session: RunSession) throws -> MigrationSession {
-        if let session = session as? MigrationSession { return session }
-        throw FerryError(
-            .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
-            remedy: "Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).")
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.

@@ -15,7 +15,7 @@ extension MigrationRun {
             try checkUnchanged(store, plan)
         }
         guard let session = begun else {
-            return try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil)
+            return try upToDate(sourceGuard, target, leftover: found, isUnfinished: known != nil)
         }
         if session.migration.steps.isEmpty {
             try copyPages(session, sourceGuard)

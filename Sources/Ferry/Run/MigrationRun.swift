@@ -55,7 +55,7 @@ final class MigrationRun {
         held = leastHeld
         self.inputs = inputs
         self.configuration = configuration
-        self.stop = StopRequest(following: stop, configuration.limits.budget)
+        self.stop = stop
         self.relay = relay
         self.files = files
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
@@ -150,7 +150,7 @@ final class MigrationRun {
             planned.plan, record(planned.plan, of: planned), sourceGuard, folder: found, known: known
         ) { try preflight(store, planned, report.refusals) }
         guard let session = begun else {
-            return try upToDate(sourceGuard, place.result, ends.target, leftover: found, isUnfinished: known != nil)
+            return try upToDate(sourceGuard, ends.target, leftover: found, isUnfinished: known != nil)
         }
         try measure(planned, store, session)
         settleMemory(before: bytes)
@@ -178,8 +178,7 @@ final class MigrationRun {
         // The copy is repaired.
         if !configuration.repairs.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
         guard place.output != nil, configuration.rehearsesInPlace != true else {
-            return try upToDate(
-                store.sourceGuard, place.store, target, leftover: folder, isUnfinished: known != nil)
+            return try upToDate(store.sourceGuard, target, leftover: folder, isUnfinished: known != nil)
         }
         return try copyUnchanged(store, target, folder: folder, known: known)
     }
@@ -299,7 +298,7 @@ final class MigrationRun {
     }
 
     func upToDate(
-        _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, isUnfinished: Bool
+        _ sourceGuard: SourceGuard, _ target: ModelVersion, leftover: RunFolder?, isUnfinished: Bool
     ) throws -> MigrationReport {
         try sourceGuard.close()
         if let leftover {
@@ -316,7 +315,7 @@ final class MigrationRun {
         }
         let name = inputs.catalog.displayName(of: target)
         var report = MigrationReport(
-            outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: .nothing)
+            outcome: .upToDate, store: Self.url(place.result), from: name, to: name, chain: [name], mode: .nothing)
         report.wallTime = time(since: start)
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings

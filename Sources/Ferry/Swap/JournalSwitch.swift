@@ -16,7 +16,7 @@ struct JournalSwitch {
     let session: RunSession
 
     private var files: FileLayer { session.folder.files }
-    private var head: RunHead {
+    private var head: RunRecord {
         get { session.head }
         nonmutating set { session.head = newValue }
     }
@@ -51,13 +51,7 @@ struct JournalSwitch {
     /// Locks the store exclusively, beyond the transaction, and returns its fingerprint.
     @discardableResult
     func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        do {
-            try connection.execute("BEGIN EXCLUSIVE")
-        } catch {
-            guard error.isBusy else { throw error }
-            throw inUse
-        }
+        guard try connection.beginExclusively() else { throw inUse }
         let now = Fingerprint(store: try PageReader(connection).fingerprint(files: files))
         try check(now)
         try connection.execute("ROLLBACK")
@@ -69,11 +63,9 @@ struct JournalSwitch {
         guard answer == mode.lowercased() else { throw inUse }
     }
 
-    private var inUse: FerryError { Self.inUse(store.main) }
-
-    static func inUse(_ path: String) -> FerryError {
+    private var inUse: FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
+            .storeInUseAtSwap, "\(store.main) is open in another program, so it was not changed.",
             remedy: "Close that program and \(action: .again); finished work is kept.")
     }
 

@@ -111,7 +111,7 @@ struct Rollback {
     ) throws -> RollbackReport {
         let opened = try OpenedStore(sourceGuard)
         let replaced = try snapshots.version(of: opened)
-        let session = try begin(RunHead(in: folder, on: sourceGuard), snapshot, folder)
+        let session = try begin(RunRecord(in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
         if keepsReplaced, !isKept {
@@ -141,7 +141,7 @@ struct Rollback {
         return report
     }
 
-    private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RunSession {
+    private func begin(_ head: RunRecord, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RunSession {
         let session = RunSession(folder, head)
         session.head.phase = .snapshot
         session.head.snapshot = snapshot.archivePath
@@ -184,7 +184,9 @@ struct Rollback {
     private func replaceDamaged(
         _ snapshot: Snapshot, _ damage: FerryError, _ folder: RunFolder
     ) throws -> RollbackReport {
-        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
+        let unread = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
+        let sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        let session = try begin(RunRecord(of: store, in: folder, unread, sideFiles), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))

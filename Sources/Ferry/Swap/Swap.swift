@@ -99,13 +99,11 @@ extension Swap {
 /// - Throws: ``FerryError`` when a side file has content: the main file is then not the whole database.
 func removeEmptyJournals(of database: String, files: FileLayer) throws {
     let names = StoreFileNames(database)
-    for side in [names.log, names.journal] {
-        // TRUNCATE mode leaves an empty journal behind.
-        guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
-            throw FerryError(
-                .internalError, "\(side) is not empty, so \(database) is not a finished store.",
-                remedy: "\(action: .again) with \(on: .restart).")
-        }
+    // TRUNCATE mode leaves an empty journal behind.
+    guard try names.areJournalsEmpty(files: files) else {
+        throw FerryError(
+            .internalError, "A journal of \(database) is not empty, so it is not a finished store.",
+            remedy: "\(action: .again) with \(on: .restart).")
     }
     try names.removeSides(files: files)
 }
