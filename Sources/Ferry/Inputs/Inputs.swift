@@ -19,8 +19,9 @@ struct Inputs: Sendable {
     var digests: [String: String]
     /// Comparisons of the routes between two versions, for all stores of these inputs, at most one per source version.
     ///
-    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
-    let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
+    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version. The key
+    /// has the digests of both versions, and the target's name: with several bundles it decides which versions count.
+    let comparisons = Locked<[[String]: [RouteComparison]]>([:])
     /// The process's own memory before the models were read; nil if the system does not report it.
     let memoryBefore = ResidentMemory.ownBytes()
 
@@ -118,14 +119,6 @@ extension MappingModel {
         }
         return model
     }
-}
-
-/// The ends of the routes that a comparison is for, as version hashes.
-struct RouteEnds: Hashable {
-    var source: [String: [UInt8]]
-    var target: [String: [UInt8]]
-    /// The target's name: with several bundles it decides which versions count.
-    var name: String?
 }
 
 extension FileLayer {

@@ -62,7 +62,8 @@ extension MigrationRun {
         var planner = planner
         planner.endsAtQuestions = true
         let (version, target) = (facts.ends.version, facts.ends.target)
-        let route = RouteEnds(source: version.hashes, target: target.hashes, name: configuration.target)
+        let digests = [version, target].map { VersionHash.digest($0.hashes) }
+        let route = digests + [configuration.target ?? ""]
         planner.comparisons = inputs.comparisons.withLock { $0[route] ?? [] }
         let plan = planner.plan(from: version, to: target, rows: facts.rows, areRowsEstimated: facts.areEstimated)
         if !plan.comparisons.isEmpty { inputs.comparisons.withLock { $0[route] = plan.comparisons } }

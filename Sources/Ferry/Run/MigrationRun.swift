@@ -87,7 +87,7 @@ final class MigrationRun {
                 resume(with: done)
                 if let migration = done as? MigrationSession {
                     let report = report(ending: migration)
-                    if try isTarget(report.to) { return report }
+                    if try !configuration.repairs.keepsVersion && isTarget(report.to) { return report }
                 } else {
                     cleanUp(after: done)
                 }

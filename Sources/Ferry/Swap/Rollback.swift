@@ -41,7 +41,7 @@ struct Rollback {
                 path: store, purpose: .migrating, files: files, sideFiles: left?.session.head.sideFiles,
                 vfs: files.vfs(), trace: trace)
             sourceGuard = opened
-            guard opened.access == .readWrite else { throw DamagedStore.notWritable(store) }
+            guard opened.access == .readWrite else { throw FerryError.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
                 // That call was killed while it removed its folder: this one must not undo its rollback.
@@ -84,7 +84,7 @@ struct Rollback {
     private func isDone(_ session: RunSession) throws -> Bool {
         do {
             return try session.recover(at: store, trace: trace)
-        } catch let error as FerryError where !(session is MigrationSession) && DamagedStore.isDamage(error) {
+        } catch let error as FerryError where !(session is MigrationSession) && error.isDamage {
             // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
@@ -176,7 +176,7 @@ struct Rollback {
         do {
             try OpenedStore.reading(store, files: files) { _ in }
             return nil
-        } catch let error as FerryError where DamagedStore.isDamage(error) {
+        } catch let error as FerryError where error.isDamage {
             return error
         }
     }
@@ -188,114 +188,95 @@ struct Rollback {
         let sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
         let session = try begin(RunRecord(of: store, in: folder, unread, sideFiles), snapshot, folder)
         let destination = try restore(snapshot, folder)
-        let external = ExternalFiles(store: store, files: files)
-        try external.add(from: ExternalData.folder(forStore: destination))
+        try ExternalFiles(store: store, files: files).add(from: ExternalData.folder(forStore: destination))
+        try fill(session, damage, with: destination)
+        return finish(snapshot, replaced: nil, session)
+    }
+
+    /// Fills the file of a store that cannot be read, or is missing, under SQLite's own lock; it stays the same file.
+    private func fill(_ session: RunSession, _ damage: FerryError, with destination: String) throws {
+        // The transaction keeps writers out of the destination.
         let source = try Connection(path: destination, mode: .readOnly, trace: trace)
         try source.execute("BEGIN")
         try source.readSchema()
+        let connection = try lockDamaged(damage, mode: files.attributes(destination).mode)
+        try stop.check()
         session.head.phase = .swap
         session.head.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
-        let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
-        try damaged.replace(of: damage, with: source, keepingIn: snapshots.snapshots.folder, stop: stop) { kept in
-            session.head.kept = kept
-            try session.save()
-        }
-        return finish(snapshot, replaced: nil, session)
-    }
-}
-
-/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
-///
-/// A missing store is one without content.
-struct DamagedStore {
-    let store: StoreFileNames
-    let files: FileLayer
-    var trace: TraceHook?
-
-    /// Whether an error says that no program can read the file as a store.
-    static func isDamage(_ error: FerryError) -> Bool {
-        if [.notFound, .notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
-            return true
-        }
-        return (error.cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
-    }
-
-    static func notWritable(_ store: String) -> FerryError {
-        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
-    }
-
-    /// Replaces the content under SQLite's own lock.
-    ///
-    /// `damage` is the reason why SQLite cannot read the store. The source is in a transaction that has read the new
-    /// content; `save` records the copies and the intent durably.
-    ///
-    /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
-    func replace(
-        of damage: FerryError, with source: Connection, keepingIn keptFolder: String, stop: StopRequest,
-        save: ([String]) throws -> Void
-    ) throws {
-        if try !files.exists(store.main) {
-            var file = try files.create(store.main, mode: files.attributes(source.path).mode)
-            try file.close()
-        }
-        let connection = try Connection(path: store.main, mode: .readWrite, vfs: files.vfs(), trace: trace)
-        guard !connection.isReadOnly else { throw Self.notWritable(store.main) }
-        connection.keepWriteAheadLogOnClose()
-        try connection.syncFully()
-        // The lock that a transaction of this connection takes continues after it.
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        guard try connection.lockFile() else { throw FerryError.storeInUse(store.main) }
-        // A journal that is gone now was that of an active writer.
-        if damage.code == .hotJournal, try (files.attributesIfPresent(store.journal)?.size ?? 0) == 0 {
-            throw FerryError.storeInUse(store.main)
-        }
-        try stop.check()
-        let name = try freeName(in: keptFolder)
-        try save(try keepMainFile(of: connection, as: name) + keepSideFiles(as: name))
-        try removeSideFiles()
+        session.head.kept = try keepFiles(of: connection)
+        try session.save()
+        let names = StoreFileNames(store)
+        try names.removeSides(files: files)
+        try files.syncFolder(FileLayer.parent(of: store))
         // SQLite treats a file without bytes as a database without tables.
         try connection.emptyFile()
         try connection.execute("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA")
         try connection.overwrite(with: source) { _ in }
         try connection.checkPlace()
-        try files.removeIfPresent(store.journal)
+        try files.removeIfPresent(names.journal)
     }
 
-    /// Removes the side files, of which durable copies exist.
-    private func removeSideFiles() throws {
-        try store.removeSides(files: files)
-        try files.syncFolder(FileLayer.parent(of: store.main))
-    }
-
-    private func keepSideFiles(as name: String) throws -> [String] {
-        var kept: [String] = []
-        for (side, ending) in [(store.log, "-wal"), (store.journal, "-journal")] {
-            guard let attributes = try files.attributesIfPresent(side), attributes.size > 0 else { continue }
-            try files.copy(side, to: name + ending)
-            kept.append(name + ending)
+    /// Locks the main file, made with the mode if it is missing, as long as the connection is open.
+    ///
+    /// `damage` is the reason why SQLite cannot read the store.
+    ///
+    /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
+    private func lockDamaged(_ damage: FerryError, mode: UInt32) throws -> Connection {
+        if try !files.exists(store) {
+            var file = try files.create(store, mode: mode)
+            try file.close()
         }
-        if !kept.isEmpty { try files.syncFolder(FileLayer.parent(of: name)) }
+        let connection = try Connection(path: store, mode: .readWrite, vfs: files.vfs(), trace: trace)
+        guard !connection.isReadOnly else { throw FerryError.notWritable(store) }
+        connection.keepWriteAheadLogOnClose()
+        try connection.syncFully()
+        // The lock that a transaction of this connection takes continues after it.
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        guard try connection.lockFile() else { throw FerryError.storeInUse(store) }
+        // A journal that is gone now was that of an active writer.
+        let journal = StoreFileNames(store).journal
+        if damage.code == .hotJournal, try (files.attributesIfPresent(journal)?.size ?? 0) == 0 {
+            throw FerryError.storeInUse(store)
+        }
+        return connection
+    }
+
+    /// Copies the files that are not empty into the snapshots' folder.
+    ///
+    /// The main file is read over the connection's own descriptor: closing another one on it would end its lock.
+    private func keepFiles(of connection: Connection) throws -> [String] {
+        let folder = snapshots.snapshots.folder
+        try files.createDirectory(folder)
+        let stamp = "\(folder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-replaced"
+        let name = try files.freePath(stamp, endings: [".sqlite", ".sqlite-wal", ".sqlite-journal"]) + ".sqlite"
+        var kept: [String] = []
+        for ending in ["", "-wal", "-journal"] {
+            guard let file = try files.attributesIfPresent(store + ending), file.size > 0 else { continue }
+            kept.append(name + ending)
+            guard ending.isEmpty else {
+                try files.copy(store + ending, to: name + ending)
+                continue
+            }
+            var output = try files.create(name, mode: file.mode)
+            while case let bytes = try connection.rawBytes(count: 256 << 10, at: output.offset), !bytes.isEmpty {
+                try output.write(bytes)
+            }
+            try output.sync()
+            try output.close()
+        }
+        if !kept.isEmpty { try files.syncFolder(folder) }
         return kept
     }
+}
 
-    /// Copies over the connection's own descriptor: closing another one on the file would end its lock.
-    private func keepMainFile(of connection: Connection, as name: String) throws -> [String] {
-        guard let attributes = try files.attributesIfPresent(store.main), attributes.size > 0 else { return [] }
-        var output = try files.create(name, mode: attributes.mode)
-        while true {
-            let bytes = try connection.rawBytes(count: 256 << 10, at: output.offset)
-            if bytes.isEmpty { break }
-            try output.write(bytes)
-        }
-        try output.sync()
-        try output.close()
-        try files.syncFolder(FileLayer.parent(of: name))
-        return [name]
+extension FerryError {
+    /// Whether no program can read the file as a store.
+    var isDamage: Bool {
+        if [.notFound, .notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(code) { return true }
+        return (cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
     }
 
-    private func freeName(in folder: String) throws -> String {
-        try files.createDirectory(folder)
-        let name = "\(folder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-replaced"
-        return try files.freePath(name, endings: [".sqlite", ".sqlite-wal", ".sqlite-journal"]) + ".sqlite"
+    fileprivate static func notWritable(_ store: String) -> FerryError {
+        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
     }
 }
