@@ -73,7 +73,7 @@ extension MigrationRun {
         if entersLog {
             try head.checkSource(Fingerprint(store: locked()))
             try connection.execute("ROLLBACK")
-            try journal.enterLog()
+            try journal.setMode("WAL")
         }
         try Verification.attach(workFolder: journal.session.folder.path, to: connection)
         let now = try locked()

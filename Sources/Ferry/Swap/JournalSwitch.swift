@@ -22,32 +22,6 @@ struct JournalSwitch {
     }
     private var store: StoreFileNames { StoreFileNames(connection.path) }
 
-    // MARK: Leaving WAL mode
-
-    /// Gets exclusive access to the store, writes its `-wal` back, and changes to a rollback journal.
-    ///
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
-    func leaveLog() throws {
-        // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
-        try connection.readSchema()
-        var now = try lockExclusively { try head.checkSource($0) }
-        if now.store.walFrames != nil { now = try writeBack() }
-        now.store = now.store.withoutLog
-        head.checkpointed = now
-        head.rollbackMode = now.store.withRollbackJournal
-        try session.save()
-        try setMode("TRUNCATE")
-    }
-
-    /// Writes the `-wal` back without emptying it, and returns the store's new fingerprint.
-    ///
-    /// The record is saved between this step and the removal of the `-wal`: the `-wal` shows that nothing was
-    /// committed, and after its removal the main file is as recorded.
-    private func writeBack() throws -> Fingerprint {
-        guard try connection.checkpoint("PASSIVE") else { throw inUse }
-        return try lockExclusively()
-    }
-
     /// Locks the store exclusively, beyond the transaction, and returns its fingerprint.
     @discardableResult
     func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
@@ -58,9 +32,14 @@ struct JournalSwitch {
         return now
     }
 
-    private func setMode(_ mode: String) throws {
-        let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
-        guard answer == mode.lowercased() else { throw inUse }
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program reads or writes the store.
+    func setMode(_ mode: String) throws {
+        do {
+            let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
+            guard answer == mode.lowercased() else { throw inUse }
+        } catch let error as DatabaseError where error.isBusy {
+            throw inUse
+        }
     }
 
     private var inUse: FerryError {
@@ -101,17 +80,8 @@ struct JournalSwitch {
     }
 }
 
-/// WAL mode for a step on a store with a rollback journal.
+/// The journal after a transaction.
 extension JournalSwitch {
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program reads or writes the store.
-    func enterLog() throws {
-        do {
-            try setMode("WAL")
-        } catch let error as DatabaseError where error.isBusy {
-            throw inUse
-        }
-    }
-
     /// Leaves the whole store in its main file, in its former journal mode: after a transaction, also a killed one.
     ///
     /// A failed transaction leaves frames in a `-wal` that had none; one with frames of another program stays as it is. A
@@ -130,7 +100,6 @@ extension JournalSwitch {
         do {
             try setMode("DELETE")
         } catch let error as FerryError where error.code == .storeInUseAtSwap {
-        } catch let error as DatabaseError where error.isBusy {
         }
     }
 
@@ -164,16 +133,24 @@ extension JournalSwitch {
             try session.save()
             return try setMode("TRUNCATE")
         }
+        // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
+        try connection.readSchema()
         let pageSize = try source.pragma("page_size")?.integer ?? 0
-        guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
-            return try leaveLog()
+        let staysLogged =
+            try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer
+        var now = try lockExclusively { try head.checkSource($0) }
+        if staysLogged, now.store.walFrames == nil { return try session.save() }
+        if now.store.walFrames != nil {
+            // Without emptying it: the `-wal` shows that nothing was committed, and after its removal the main file is
+            // as recorded.
+            guard try connection.checkpoint("PASSIVE") else { throw inUse }
+            now = try lockExclusively()
         }
-        let now = try lockExclusively { try head.checkSource($0) }
-        guard now.store.walFrames != nil else { return try session.save() }
-        var written = try writeBack()
-        written.store = written.store.withoutLog
-        head.checkpointed = written
+        now.store = now.store.withoutLog
+        head.checkpointed = now
+        if !staysLogged { head.rollbackMode = now.store.withRollbackJournal }
         try session.save()
+        guard staysLogged else { return try setMode("TRUNCATE") }
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
         try lockExclusively { try head.checkSource($0) }
     }
