@@ -97,7 +97,7 @@ public final class StopRequest: Sendable {
     }
 
     /// Like ``check()``, but a spent budget counts even before the first unit: work that rests makes no progress.
-    func checkAtRest() throws(FerryError) {
+    package func checkAtRest() throws(FerryError) {
         let error = state.withLock { $0.isDue ? $0.reason ?? $0.budgetSpent : nil }
         if let error { throw error }
     }

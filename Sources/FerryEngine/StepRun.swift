@@ -8,7 +8,7 @@ internal import FerryStore
 /// Runs one step of a plan in a place, and reports on it.
 ///
 /// In a file a call resumes an unfinished run, and only reports on a finished one. The destination keeps its progress
-/// table until ``finish(journal:)``, for verification.
+/// table until ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
     package let place: Place
@@ -94,10 +94,10 @@ package struct StepRun {
     }
 
     /// Drops the progress table of a verified destination; the folder's other files are no longer needed.
-    package func finish(journal: String = "DELETE") throws {
+    package func finish() throws {
         guard case .file(let file) = place else { return }
         do {
-            try RunDatabase(run: self, file: file).finish(journal: journal)
+            try RunDatabase(run: self, file: file).finish()
         } catch let error as DatabaseError {
             throw FerryError(database: error, whileDoing: "finishing the new store")
         }

@@ -13,7 +13,7 @@ struct RunFolderTests {
         try TinyStore.make(path, title: "old")
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
-        try MigrationSession(run, RunHead(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
+        try MigrationSession(run, RunRecord(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
         try guardian.close()
         return run.path
     }
@@ -201,7 +201,7 @@ struct RunFolderTests {
             #expect(error?.code == .runMoved)
         } else {
             try run.checkPlace()
-            #expect(try run.load()?.head.folder.path.hasSuffix("Other.sqlite.ferry") == true)
+            #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
         }
     }
 
@@ -218,6 +218,6 @@ struct RunFolderTests {
         let run = try RunFolder(path: moved, files: files)
         #expect(try run.load() != nil)
         try run.checkPlace()
-        #expect(try run.load()?.head.folder.path.hasSuffix("Other.sqlite.ferry") == true)
+        #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
     }
 }

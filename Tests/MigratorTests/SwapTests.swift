@@ -34,7 +34,7 @@ private struct SwapStage {
         let files = FileLayer()
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
-        try MigrationSession(run, RunHead(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
+        try RunSession(run, RunRecord(in: run, on: guardian)).save()
         try guardian.close()
         try files.createDirectory(run.stepFolder(1))
         try TinyStore.make(destination, title: "new", external: [Self.newFile])

@@ -12,12 +12,11 @@ extension MigrationRun {
         var items = takesSnapshot && configuration.snapshots.form != .clone ? [snapshotWork(of: bytes)] : []
         let clones = try files.mayClone(at: FileLayer.parent(of: place.result))
         for (index, step) in planned.steps.enumerated() {
-            if !isOnStore, !clones, !step.statements.isEmpty {
+            if !isOnStore, !clones, step.items.contains(where: \.isStatement) {
                 items.append(WorkItem(.rows, step: index + 1, Self.copyOfPages, .pages, bytes: 2 * bytes))
             }
-            items += step.statements + step.operations
             // On the store, only a full verification reads rows.
-            if !isOnStore || configuration.verification == .full { items += step.verification }
+            items += step.items.filter { !isOnStore || configuration.verification == .full || $0.phase != .verify }
             bytes = Double(step.disk.destinationBytes)
         }
         if isOnStore {

@@ -8,11 +8,9 @@ internal import FerryStore
 
 /// A step's work and disk space, as far as they are known before it runs.
 struct StepEstimate {
-    /// The one transaction that keeps and alters tables, then the operations that fill the others; those that take
-    /// hardly any time are left out.
-    var statements: [WorkItem] = []
-    var operations: [WorkItem] = []
-    var verification: [WorkItem] = []
+    /// The statements of the one transaction that keeps and alters tables, then the operations that fill the others,
+    /// and verification; what takes hardly any time is left out.
+    var items: [WorkItem] = []
     var disk: DiskNeed.Step
 
     /// The estimates of a plan's steps.
@@ -34,7 +32,7 @@ struct StepEstimate {
             kept = max(step.keepsTables ? kept : 0, min(sizes.bytes, 8 * Double(bytes)))
             let peak = min(work.peak(verifies: verify != .none), 0x1p52)
             return Self(
-                statements: work.statements, operations: work.operations, verification: work.verification(verify, jobs),
+                items: work.items + work.verification(verify, jobs),
                 disk: .init(peak: Int64(peak), destinationBytes: Int64(kept)))
         }
     }
@@ -81,8 +79,7 @@ private struct StepWork {
         (program?.operations ?? []).filter { $0.phase == .rows }.flatMap(\.statements)
     }
 
-    var statements: [WorkItem] { altering.map(statement) }
-    var operations: [WorkItem] { (program?.operations ?? []).flatMap(operation) }
+    var items: [WorkItem] { altering.map(statement) + (program?.operations ?? []).flatMap(operation) }
 
     /// The time of an operation on no rows, which reads the schema: on 50, 200 and 600 entities with three indexes each,
     /// a statement, an index and the verification of a table took 0.6 to 1.7, 1.3 to 2.1 and 4.4 to 6.3 ms.

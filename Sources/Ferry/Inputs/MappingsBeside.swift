@@ -68,45 +68,39 @@ package struct MappingsBeside {
 /// A limited search for the subfolders of a folder.
 ///
 /// Returns nearer folders first. Skips hidden folders, links, and folders whose names have an extension (bundles,
-/// packages). The depth and the numbers of folders and entries are limited: a project keeps its mapping models near its
-/// models, and the folder may be any folder of the user.
+/// packages). The depth and the work are limited: a project keeps its mapping models near its models, and the folder may
+/// be any folder of the user.
 struct FolderSearch {
     let files: FileLayer
     private static let depth = 3
-    /// The numbers that the search may still read.
-    private var folders = 200
+    /// The entries that the search may still read, and those that opening a folder counts for.
     private var entries = 5_000
+    private static let opening = 25
     private(set) var isCutOff = false
 
     init(files: FileLayer) { self.files = files }
 
     /// The folders below a folder, without itself; folders that cannot be listed are skipped.
     mutating func folders(in root: String) -> [String] {
-        var found: [String] = []
-        var level = [root]
+        var (found, level) = ([String](), [root])
         for _ in 0..<Self.depth {
-            var next: [String] = []
-            for folder in level {
-                guard folders > 0, entries > 0 else {
-                    isCutOff = true
-                    return found
-                }
-                folders -= 1
-                next += children(of: folder)
-            }
-            found += next
-            level = next
+            level = level.flatMap { children(of: $0) }
+            found += level
         }
         return found
     }
 
     private mutating func children(of folder: String) -> [String] {
+        guard entries > 0 else {
+            isCutOff = true
+            return []
+        }
         let listed: [String]
         do throws(FerryError) {
             // One more than the limit shows whether the folder has more.
             let found = try files.firstEntries(of: folder, limit: entries + 1)
             if found.count > entries { isCutOff = true }
-            entries -= min(found.count, entries)
+            entries -= found.count + Self.opening
             listed = found.filter { $0.isDirectory && !$0.name.contains(".") }.map(\.name)
                 .inOrder { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {

@@ -36,11 +36,13 @@ package struct TargetNames {
         of version: ModelVersion, named name: String, files: FileLayer
     ) throws -> (names: JoinNames, schema: KnownSchema?) {
         var names = JoinNames(StoreLayout.openJoins(of: version.model), version: name)
-        try names.take(joinTables)
-        guard let like else { return (names, nil) }
-        let (layout, schema) = try read(like, as: version, named: name, files: files)
-        try names.check(against: layout, of: like)
-        names.take(layout)
+        var schema: KnownSchema?
+        if let like {
+            let layout: StoreLayout
+            (layout, schema) = try read(like, as: version, named: name, files: files)
+            names.take(layout)
+        }
+        try names.take(joinTables, besides: like)
         return (names, schema)
     }
 
@@ -143,8 +145,9 @@ struct JoinNames {
 
     /// Takes names from the setting: `Entity.relationship`, or `Entity.relationship=TABLE`.
     ///
-    /// - Throws: ``FerryError`` `.layoutUnknown` for text that names no open join table.
-    mutating func take(_ given: [String]) throws(FerryError) {
+    /// - Throws: ``FerryError`` `.layoutUnknown` for text that names no open join table, or not as `store` does, whose
+    ///   names are taken already.
+    mutating func take(_ given: [String], besides store: String?) throws(FerryError) {
         for text in given {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard let name = parts.first,
@@ -167,27 +170,18 @@ struct JoinNames {
                 }
                 side = pair[place]
             }
-            guard unknown.contains(where: { $0.table.relationship == join.table.relationship }) else { continue }
+            guard unknown.contains(where: { $0.table.relationship == join.table.relationship }) else {
+                let found = known.first { $0.entity == side.entity && join.names($0) }
+                guard let store, let found, found.relationship != side.property else { continue }
+                throw FerryError(
+                    .layoutUnknown,
+                    "\(side.entity).\(side.property) was given as the name of its table, but in \(store) "
+                        + "\(found.entity).\(found.relationship) does.",
+                    remedy: "Leave \(setting: .joinTables) out: \(setting: .like) is enough.")
+            }
             // The name of the table does not determine the names of its columns.
             guard !join.areSuffixesOpen else { continue }
             settle(join, KnownJoin(entity: side.entity, relationship: side.property))
-        }
-    }
-
-    /// Checks that the names from the setting are those of a store of the same version.
-    ///
-    /// - Throws: ``FerryError`` `.layoutUnknown`.
-    func check(against layout: StoreLayout, of store: String) throws(FerryError) {
-        for join in open where join.isSideOpen {
-            guard let given = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
-                let found = layout.knownJoin(join, in: join.table.relationship.entity),
-                found.relationship != given.relationship
-            else { continue }
-            throw FerryError(
-                .layoutUnknown,
-                "\(given.entity).\(given.relationship) was given as the name of its table, but in \(store) "
-                    + "\(found.entity).\(found.relationship) does.",
-                remedy: "Leave \(setting: .joinTables) out: \(setting: .like) is enough.")
         }
     }
 

@@ -109,19 +109,14 @@ public struct Migrator: Sendable {
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
         let relay = EventRelay(onEvent)
-        var configuration = configuration
+        let stop = StopRequest(following: stop, configuration.limits.budget)
         var wait = StoreWait(
-            limit: configuration.limits.wait, budget: configuration.limits.budget, store: store.filePath,
+            limit: configuration.limits.wait, store: store.filePath,
             result: (configuration.output ?? store).filePath, stop: stop
         ) { relay.send(.warning($0)) }
-        while true {
-            do {
-                configuration.limits.budget = try wait.remainingBudget()
-                return try migrate(configuration, stop: stop, relay: relay)
-            } catch let error as FerryError where wait.isWorthwhile(after: error) {
-                try wait.untilFree(after: error)
-                relay.restartClock()
-            }
+        return try wait.repeating {
+            relay.restartClock()
+            return try migrate(configuration, stop: stop, relay: relay)
         }
     }
 

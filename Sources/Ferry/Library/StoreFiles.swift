@@ -27,12 +27,10 @@ public struct StoreFiles: Sendable {
             return isRunning ? RunStatus(state: .running) : try lastRun(of: path)
         }
         var status = RunStatus(state: isRunning ? .running : .interrupted)
-        status.phase = record.head.phase
-        status.runID = record.head.id
-        switch record.content {
-        case .rollback: status.isRollback = true
-        case .migration(let migration):
-            status.isRollback = false
+        status.phase = record.phase
+        status.runID = record.id
+        status.isRollback = record.kind == .rollback
+        if let migration = record.migration {
             let all = migration.stepCount
             status.steps = all
             if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }
@@ -41,11 +39,11 @@ public struct StoreFiles: Sendable {
             (status.isPaused, status.chunkRows) = (call.isAtRest, call.orders.chunkRows)
             status.rest = call.orders.rest == 0 ? nil : call.orders.rest
         }
-        guard let progress = ProgressMeter.read(in: folder, of: record.head.id) else { return status }
+        guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
         // The record is newer if its phase is later.
-        if record.head.phase.order <= progress.phase.order { status.phase = progress.phase }
+        if record.phase.order <= progress.phase.order { status.phase = progress.phase }
         guard isRunning else { return status }
         status.subject = progress.subject
         status.rowsPerSecond = progress.rowsPerSecond
@@ -87,13 +85,9 @@ public struct StoreFiles: Sendable {
         onWarning: (@Sendable (FerryWarning) -> Void)? = nil
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
-        var wait = StoreWait(limit: wait, budget: nil, store: path, result: path, stop: stop) { onWarning?($0) }
-        while true {
-            do {
-                return try rollback(path, to: snapshot, folder, keepsReplaced: keepsReplaced, stop, trace)
-            } catch let error as FerryError where wait.isWorthwhile(after: error) {
-                try wait.untilFree(after: error)
-            }
+        var wait = StoreWait(limit: wait, store: path, result: path, stop: stop) { onWarning?($0) }
+        return try wait.repeating {
+            try rollback(path, to: snapshot, folder, keepsReplaced: keepsReplaced, stop, trace)
         }
     }
 
@@ -198,7 +192,7 @@ public struct StoreFiles: Sendable {
                 .runActive, "A migration of \(snapshots.store) is running and may need any of its snapshots.",
                 remedy: "Wait for it to end, or stop it.")
         }
-        let unfinished = try RunFolder.read(runFolder, files: files)?.head.snapshot
+        let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot
         let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
         let pruned = try snapshots.snapshots.prune(
             Retention(newest: keep, minimumAge: minimumAge.components.seconds, daily: daily, weekly: weekly),

@@ -2,49 +2,56 @@ internal import FerryBase
 
 /// Turns the reports of the engine and of verification into the events of a migration.
 final class EventRelay: Sendable {
+    private struct State {
+        var phase: Phase?
+        var step: Int?
+        var clock = PhaseClock()
+        var meter: ProgressMeter?
+
+        mutating func begin(_ phase: Phase, _ step: Int?) {
+            (self.phase, self.step) = (phase, step)
+            clock.begin(phase)
+            meter?.begin(phase, step: step)
+        }
+    }
+
     private let onEvent: @Sendable (MigrationEvent) -> Void
-    private let last = Locked<(phase: Phase?, step: Int?)>((nil, nil))
-    private let clock = Locked(PhaseClock())
-    private let meter = Locked<ProgressMeter?>(nil)
+    private let state = Locked(State())
 
     init(_ onEvent: @escaping @Sendable (MigrationEvent) -> Void) { self.onEvent = onEvent }
 
     func send(_ event: MigrationEvent) { onEvent(event) }
 
     func begin(_ phase: Phase, step: Int? = nil) {
-        last.withLock { $0 = (phase, step) }
-        clock.withLock { $0.begin(phase) }
-        meter.withLock { $0 }?.begin(phase, step: step)
+        state.withLock { $0.begin(phase, step) }
         onEvent(.phase(phase, step: step))
     }
 
-    var position: (phase: Phase?, step: Int?) { last.withLock { $0 } }
+    var position: (phase: Phase?, step: Int?) { state.withLock { ($0.phase, $0.step) } }
 
-    var phases: [PhaseUse] { clock.withLock { $0.measured() } }
+    var phases: [PhaseUse] { state.withLock { $0.clock.measured() } }
 
     /// Measures from now on: the record of the run has the phases before a wait.
-    func restartClock() { clock.withLock { $0 = PhaseClock() } }
+    func restartClock() { state.withLock { $0.clock = PhaseClock() } }
 
     /// Ends the present meter, and passes further reports to another one, if any.
     func measure(by new: ProgressMeter?) {
-        let old = meter.withLock { meter in
-            defer { meter = new }
-            return meter
+        state.withLock { state in
+            state.meter?.end()
+            state.meter = new
         }
-        old?.end()
     }
 
     /// The progress hook for work on a step, or outside of steps; a report with a new phase begins that phase.
     func hook(step: Int? = nil) -> ProgressHook {
         { [self] update in
-            let isNew = last.withLock { last in
-                guard last.phase != update.phase || last.step != step else { return false }
-                last = (update.phase, step)
-                return true
+            let (isNew, measured) = state.withLock { state in
+                let isNew = state.phase != update.phase || state.step != step
+                if isNew { state.begin(update.phase, step) }
+                return (isNew, state.meter?.take(update, step: step))
             }
-            if isNew { clock.withLock { $0.begin(update.phase) } }
             var update = update
-            if let measured = meter.withLock({ $0 })?.take(update, step: step) {
+            if let measured {
                 (update.fraction, update.timeLeft) = (
                     measured.fraction, measured.secondsLeft.map { .clamped(seconds: $0) }
                 )
@@ -117,7 +124,7 @@ extension [PhaseUse] {
     }
 
     /// The sum; nil if either number is unknown.
-    private static func sum(_ first: Int64?, _ second: Int64?) -> Int64? {
+    static func sum(_ first: Int64?, _ second: Int64?) -> Int64? {
         guard let first, let second else { return nil }
         return first.addingReportingOverflow(second).partialValue
     }

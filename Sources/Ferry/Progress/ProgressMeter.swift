@@ -53,26 +53,32 @@ final class ProgressMeter: Sendable {
 
     func begin(_ phase: Phase, step: Int?) {
         state.withLock { state in
-            enter(phase, step, &state)
+            (state.phase, state.step, state.subject) = (phase, step, nil)
+            (state.done, state.doneAtStart) = ([:], nil)
+            state.phaseStart = Clock.nanoseconds()
+            state.disk.look(at: state.phaseStart, isDue: true)
+            if state.begun == 0 { state.begun = state.phaseStart }
+            state.estimate.begin(phase, step: step, at: state.phaseStart)
+            measure(&state, at: state.phaseStart)
             write(&state, isDue: true)
         }
     }
 
+    /// Takes a report about the present phase.
+
     func take(_ update: ProgressUpdate, step: Int?) -> (fraction: Double?, secondsLeft: Double?) {
         state.withLock { state in
-            let isNew = state.phase != update.phase || state.step != step
-            if isNew { enter(update.phase, step, &state) }
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
             let now = Clock.nanoseconds()
             state.estimate.advance(update, step: step, at: now)
-            state.disk.look(at: now, isDue: isNew)
+            state.disk.look(at: now)
             measure(&state, at: now)
             if state.secondsAfterTenth == nil, state.fraction ?? 0 >= 0.1 {
                 state.secondsAfterTenth =
                     Double(Clock.nanoseconds(from: start, to: now)) / 1e9 + state.estimate.secondsLeft(at: now)
             }
-            write(&state, isDue: isNew)
+            write(&state)
             return (state.fraction, secondsLeft(state, at: now))
         }
     }
@@ -82,19 +88,6 @@ final class ProgressMeter: Sendable {
             state.disk.look(at: Clock.nanoseconds(), isDue: true)
             write(&state, isDue: true)
         }
-    }
-
-    private func enter(_ phase: Phase, _ step: Int?, _ state: inout State) {
-        state.phase = phase
-        state.step = step
-        state.subject = nil
-        state.done = [:]
-        state.doneAtStart = nil
-        state.phaseStart = Clock.nanoseconds()
-        state.disk.look(at: state.phaseStart, isDue: true)
-        if state.begun == 0 { state.begun = state.phaseStart }
-        state.estimate.begin(phase, step: step, at: state.phaseStart)
-        measure(&state, at: state.phaseStart)
     }
 
     private func measure(_ state: inout State, at now: UInt64) {
@@ -123,7 +116,7 @@ final class ProgressMeter: Sendable {
         var etaSeconds: Double?
     }
 
-    private func write(_ state: inout State, isDue: Bool) {
+    private func write(_ state: inout State, isDue: Bool = false) {
         let now = Clock.nanoseconds()
         if !isDue, let written = state.written, Clock.nanoseconds(from: written, to: now) < 1_000_000_000 { return }
         state.written = now

@@ -107,7 +107,7 @@ package final class RunFolder {
                     remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
-            if case .migration(let migration) = record.content, !migration.isPlausible {
+            if (record.kind == .migration) != (record.migration != nil) || record.migration?.isPlausible == false {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
                     remedy: "\(on: .restart) discards the unfinished run.")
@@ -145,7 +145,7 @@ package final class RunFolder {
     ///   super-journal by its absolute path, and without it SQLite would take half a transaction for a whole one.
     package func checkPlace() throws {
         guard var record else { return }
-        let (now, recorded) = (try place, record.head.folder)
+        let (now, recorded) = (try place, record.folder)
         guard now != recorded else { return }
         // One folder has several paths if names ignore case, or if a volume is mounted twice. The journals are valid
         // while their path leads to this folder.
@@ -159,7 +159,7 @@ package final class RunFolder {
                 "\(path) was at \(recorded.path) when its run was interrupted, and \(journal) is unfinished.",
                 remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
         }
-        record.head.folder = now
+        record.folder = now
         try save(record)
     }
 

@@ -75,7 +75,7 @@ struct RunLog {
                 .logReplaced, "The log \(path) could not be read and was renamed to \(aside).", about: .init(path: path)
             )
         }
-        content.runs.removeAll { $0.id == record.head.id }
+        content.runs.removeAll { $0.id == record.id }
         content.runs.append(Entry(record, hashes: hashes))
         content.runs = content.runs.suffix(Self.limit)
         // The log names entities and counts their rows: every program that may read the store may read it.
@@ -139,15 +139,14 @@ struct RunLog {
 
 extension RunLog.Entry {
     fileprivate init(_ record: RunRecord, hashes: [String: [UInt8]]) {
-        let head = record.head
         self.init(
-            id: head.id, kind: .rollback, finished: Date().formatted(.iso8601), tool: head.tool, chain: [],
-            snapshot: head.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: [], ended: head.ended,
-            output: head.output)
-        guard case .migration(let migration) = record.content else { return }
-        (kind, from, to, chain) = (.migration, migration.from, migration.to, migration.chain)
+            id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool, chain: [],
+            snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: [],
+            ended: record.ended, output: record.output)
+        guard let migration = record.migration else { return }
+        (from, to, chain) = (migration.from, migration.to, migration.chain)
         entityMappings = migration.steps.flatMap(\.entityMappings)
-        if migration.options.output != nil { (source, options) = (head.source, migration.options) }
+        if migration.options.output != nil { (source, options) = (record.source, migration.options) }
         (now, mappingModels, isInPlace) = (migration.now, migration.mappingModels, migration.isInPlace)
         (isLike, adopts) = (migration.options.schema != nil, migration.options.adopts)
         let (asked, found) = (migration.copying, migration.obstacles ?? .init())

@@ -57,9 +57,4 @@ struct RunPlace: Sendable {
         guard let output, let other, output != other else { return output == other }
         return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
     }
-
-    func checkOutput(files: FileLayer) throws(FerryError) {
-        guard let output else { return }
-        try StoreFileNames(output).checkNothingIsThere(files: files)
-    }
 }

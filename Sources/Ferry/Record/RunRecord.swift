@@ -1,38 +1,89 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
+package import FerrySQLite
+internal import Foundation
 
 /// The content of `run.json`: the identity of a run, the inputs that must not change, and the run's progress.
 ///
 /// If it differs from the databases of the run, these are right: it names the current step, but no rows.
-package struct RunRecord: Sendable {
+package struct RunRecord: Codable, Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
-    /// 3: the part of a migration or a rollback has a key of its own.
+    /// 3: the part of a migration has a key of its own.
     static let format = 3
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 
-    /// The part of the record that only one kind of run has.
-    enum Content: Sendable {
-        case migration(Migration)
-        case rollback(Rollback)
+    package var ferry = RunRecord.format
+    var kind = Kind.rollback
+    /// The tool that wrote the record, with its version.
+    package var tool: String
+    package var id: String
+    package var folder: Place
+    package var store: String
+    /// The fingerprint of the store and the inputs at the beginning of the run.
+    package var source: Fingerprint
+    /// The store's fingerprint after the swap has written its `-wal` back; see ``Swap``.
+    package var checkpointed: Fingerprint?
+    /// The fingerprint of a store in WAL mode while ``JournalSwitch`` gives it a rollback journal for one transaction.
+    package var rollbackMode: DatabaseFingerprint?
+    /// The side files that existed before the run.
+    package var sideFiles: SideFiles
+    package var phase: Phase
+    /// The archive that the run took or restores.
+    package var snapshot: String?
+    var snapshotBytes: Int64?
+    package var swap: SwapIntent?
+    /// The copies of the store that a rollback replaces: a snapshot, or copies of files.
+    var kept: [String]?
+    /// The store's fingerprint at the end of the run; nil if another program can have written before it was taken.
+    var ended: DatabaseFingerprint?
+    /// The state of the output at the end of the run.
+    var output: FileState?
+    /// The recorded use of each phase over all calls, in the order of the phases.
+    package var phases: [PhaseUse] = []
+    /// Nil for a rollback.
+    var migration: Migration? { didSet { kind = migration == nil ? .rollback : .migration } }
+
+    /// Begins a run on a store, of which the source may not have been read.
+    init(of store: String, in folder: RunFolder, _ source: Fingerprint, _ sideFiles: SideFiles) throws {
+        tool = FerryVersion.tool
+        id = UUID().uuidString
+        self.folder = try folder.place
+        self.store = store
+        self.source = source
+        self.sideFiles = sideFiles
+        phase = .preflight
     }
 
-    package var head: RunHead
-    var content: Content
+    /// Begins a run on the store in its present state; `inputs` are digests of the models and mapping models, by path.
+    package init(in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:]) throws {
+        let source = try sourceGuard.fingerprint().with(inputs: inputs)
+        try self.init(of: sourceGuard.store.main, in: folder, source, sourceGuard.sideFiles)
+    }
+
+    /// Compares the store with its state when the run began, or with its state after the run's own checkpoint.
+    package func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
+        if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
+        return source.compare(with: now)
+    }
+
+    /// - Throws: ``FerryError`` `.sourceChanged` when another program has written to the store since the run began.
+    func checkSource(_ now: Fingerprint) throws {
+        // Resuming a run compares the models and mapping models.
+        guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
+        throw sourceChanged(what)
+    }
+
+    func sourceChanged(_ what: String) -> FerryError {
+        FerryError(
+            .sourceChanged, "\(store) has changed since the run began: \(what).",
+            remedy: "Start over with \(on: .restart), or repeat the rollback.")
+    }
 
     /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.
-    var changesPlace: Bool {
-        if case .rollback(let rollback) = content, rollback.kept != nil { return true }
-        return head.swap != nil
-    }
-
-    /// The part of the record that only a rollback has.
-    package struct Rollback: Codable, Sendable {
-        /// The copies of the store that the rollback replaces: a snapshot, or copies of files.
-        var kept: [String]?
-    }
+    var changesPlace: Bool { kept != nil || swap != nil }
 
     /// The part of the record that only a migration has.
     package struct Migration: Codable, Sendable {
@@ -118,36 +169,8 @@ package struct RunRecord: Sendable {
         /// Objects of earlier versions that the step did not carry over.
         var leftBehind: [String]
         var chunks: Int
-        /// The decisions of the step's policies; absent if there were none.
-        var policies: PolicyEvidence?
         /// Absent until the step is verified.
         var verification: VerificationSummary?
-    }
-}
-
-extension RunRecord: Codable {
-    private enum CodingKeys: CodingKey { case kind, migration, rollback }
-
-    package init(from decoder: any Decoder) throws {
-        head = try RunHead(from: decoder)
-        let part = try decoder.container(keyedBy: CodingKeys.self)
-        switch try part.decode(Kind.self, forKey: .kind) {
-        case .migration: content = .migration(try part.decode(Migration.self, forKey: .migration))
-        case .rollback: content = .rollback(try part.decode(Rollback.self, forKey: .rollback))
-        }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        try head.encode(to: encoder)
-        var part = encoder.container(keyedBy: CodingKeys.self)
-        switch content {
-        case .migration(let migration):
-            try part.encode(Kind.migration, forKey: .kind)
-            try part.encode(migration, forKey: .migration)
-        case .rollback(let rollback):
-            try part.encode(Kind.rollback, forKey: .kind)
-            try part.encode(rollback, forKey: .rollback)
-        }
     }
 }
 

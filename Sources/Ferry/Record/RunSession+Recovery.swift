@@ -18,35 +18,29 @@ extension RunSession {
             switch head.swap {
             case .place(let place): return try place.isDone(at: path, files: files)
             case .overwrite(let intent): return try recoverStore(at: path, intent, trace)
-            case nil:
-                // The end of a run in place on the store itself shows in the store's version.
-                if isUnfinishedInPlace { _ = try recoverStore(at: path, nil, trace) }
-                return false
+            case nil: return false
             }
         }
     }
 
     private func recoverStore(
-        at path: String, _ intent: SwapIntent.Overwrite?, _ trace: TraceHook?
+        at path: String, _ intent: SwapIntent.Overwrite, _ trace: TraceHook?
     ) throws -> Bool {
+        guard try files.exists(path) else { return false }
         let isHot = try DatabaseFiles.hasHotJournal(path, files: files)
         let connection = try Connection(path: path, mode: .readWrite, vfs: files.vfs(), trace: trace)
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()
         try connection.readSchema()
-        let isDone = try intent?.isDone(on: connection) ?? false
-        let switching = JournalSwitch(connection: connection, session: self)
-        if isDone {
-            do {
-                try switching.endAfterKill()
-            } catch let error as FerryError where error.code == .storeInUseAtSwap {
-                // The new store is whole, and another program uses it already, in either journal mode.
-            }
-        } else {
-            try switching.restoreLog(wasRolledBack: isHot)
-            if intent == nil { try switching.restoreJournal() }
+        // An app may have brought the old store to the same version.
+        let isDone = try isComplete && intent.isDone(on: connection)
+        do {
+            try JournalSwitch(connection: connection, session: self).restore(isDone: isDone, wasRolledBack: isHot)
+        } catch {
+            // The new store is whole, in either journal mode.
+            guard isDone else { throw error }
         }
-        if intent != nil, !isDone, !head.source.store.usesWriteAheadLog {
+        if !isDone, !head.source.store.usesWriteAheadLog {
             // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal
             // counts its change in the header, which is compared.
             head.source.store.takeTimes(from: try files.attributes(path))
@@ -55,40 +49,46 @@ extension RunSession {
         withExtendedLifetime(connection) {}
         return isDone
     }
-}
 
-extension FerryWarning {
-    /// An error after COMMIT of a swap or a step in place, which the call has recovered from.
-    static func recovered(from error: any Error, on store: String) -> FerryWarning {
-        FerryWarning(
+    /// Recovers the store after an error that may come from after the commit.
+    ///
+    /// - Returns: The warning about the error, if the new store is in place.
+    /// - Throws: The error, if that is not certain: a store that cannot be read counts as the old one.
+    func recover(
+        from error: any Error, at path: String, releasing sourceGuard: SourceGuard, trace: TraceHook?
+    ) throws -> FerryWarning {
+        do {
+            guard head.swap != nil, isComplete else { throw error }
+            // The guard may hold an exclusive lock on the store.
+            sourceGuard.release()
+            guard try recover(at: path, trace: trace) else { throw error }
+        } catch _ {
+            throw error
+        }
+        return FerryWarning(
             .cleanUpFailed,
             "The work is complete. Ferry recovered from an error after its commit: "
-                + FerryError.wrapping(error, on: store).message,
-            about: .init(path: store))
+                + FerryError.wrapping(error, on: path).message,
+            about: .init(path: path))
     }
 }
 
 /// The results of the work after the swap, with its failures as warnings.
-struct CleanedUp {
+package struct CleanedUp {
     var external = MigrationReport.ExternalFiles()
     var warnings: [FerryWarning] = []
 }
 
 /// The work after the swap; any later command may do it.
 extension RunSession {
-
     /// Does all work after the swap, including the removal of the folder.
     ///
-    /// Never throws: the new store is in place, and the next command repeats work that fails now. If some work after
-    /// the swap has failed already, the rest is left to that command too.
-    func finish(
-        at store: String, ownsExternalFiles: Bool = true, after problem: (any Error)? = nil
-    ) -> CleanedUp {
+    /// Never throws: the new store is in place, and the next command repeats work that fails now.
+    func finish(at store: String, ownsExternalFiles: Bool = true) -> CleanedUp {
         var done = CleanedUp()
         do {
-            if let problem { throw problem }
             try save()
-            try cleanUp(at: store, ownsExternalFiles: ownsExternalFiles, &done)
+            done = try cleanUp(at: store, ownsExternalFiles: ownsExternalFiles)
             try folder.remove()
         } catch {
             let reason = FerryError.wrapping(error, on: store)
@@ -103,20 +103,14 @@ extension RunSession {
     }
 
     /// Removes external files that only the old store named, and writes the log; the caller removes the folder.
-    package func cleanUp(at store: String) throws {
+    @discardableResult
+    package func cleanUp(at store: String, ownsExternalFiles: Bool = true) throws -> CleanedUp {
         var done = CleanedUp()
-        try cleanUp(at: store, ownsExternalFiles: true, &done)
-    }
-
-    private func cleanUp(
-        at store: String, ownsExternalFiles: Bool, _ done: inout CleanedUp
-    ) throws {
         if ownsExternalFiles {
             done.external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: folder.path)
         }
-        try OpenedStore.reading(store, files: files) { opened in
-            let warning = try RunLog(beside: store, files: files).add(record, hashes: opened.metadata.hashes)
-            if let warning { done.warnings.append(warning) }
-        }
+        let hashes = try OpenedStore.reading(store, files: files) { $0.metadata.hashes }
+        done.warnings = try [RunLog(beside: store, files: files).add(record, hashes: hashes)].compactMap { $0 }
+        return done
     }
 }

@@ -1,37 +1,40 @@
 internal import FerryBase
 
 /// A run at work: its folder, held by its lock, and its record, whose changes ``save()`` makes durable.
-package protocol RunSession: AnyObject {
-    var folder: RunFolder { get }
-    var head: RunHead { get set }
-    var record: RunRecord { get }
-    /// Whether the run changes the store itself by steps in place, whose end is not recorded.
-    var isUnfinishedInPlace: Bool { get }
-}
+package class RunSession {
+    package let folder: RunFolder
+    /// The record; ``MigrationSession`` has what only a migration has.
+    package var head: RunRecord
 
-extension RunSession {
-    package func save() throws { try folder.save(record) }
+    package init(_ folder: RunFolder, _ head: RunRecord) {
+        (self.folder, self.head) = (folder, head)
+    }
+
+    package var record: RunRecord { head }
+    /// Whether all work before the commit is recorded, so that the store can be the new one.
+    var isComplete: Bool { true }
+
+    package final func save() throws { try folder.save(record) }
 }
 
 package final class MigrationSession: RunSession {
-    package let folder: RunFolder
-    package var head: RunHead
     var migration: RunRecord.Migration
 
-    package init(_ folder: RunFolder, _ head: RunHead, _ migration: RunRecord.Migration) {
-        (self.folder, self.head, self.migration) = (folder, head, migration)
+    package init(_ folder: RunFolder, _ head: RunRecord, _ migration: RunRecord.Migration) {
+        self.migration = migration
+        super.init(folder, head)
     }
 
-    package var record: RunRecord { RunRecord(head: head, content: .migration(migration)) }
-
-    package var isUnfinishedInPlace: Bool {
-        migration.isInPlace && !migration.runsInFolder && migration.options.output == nil
+    package override var record: RunRecord {
+        var record = head
+        record.migration = migration
+        return record
     }
 
-    /// Whether this run gave a store the hashes of a version.
-    func isCommitted(to version: String) -> Bool {
-        isUnfinishedInPlace && migration.steps.count == migration.stepCount && migration.to == version
-    }
+    override var isComplete: Bool { migration.steps.count == migration.stepCount }
+
+    /// Whether the run is one transaction on the store itself.
+    var isOnStore: Bool { migration.isInPlace && !migration.runsInFolder && migration.options.output == nil }
 
     /// The finished store of a step, counted from 1.
     func destination(ofStep number: Int) -> String { folder.stepFolder(number) + "/destination.sqlite" }
@@ -52,32 +55,16 @@ package final class MigrationSession: RunSession {
     ///
     /// - Returns: Whether there is one.
     func takeSaved() -> Bool {
-        guard let record = folder.record, case .migration(let migration) = record.content else { return false }
-        (head, self.migration) = (record.head, migration)
+        guard let record = folder.record, let migration = record.migration else { return false }
+        (head, self.migration) = (record, migration)
         return true
     }
 }
 
-package final class RollbackSession: RunSession {
-    package let folder: RunFolder
-    package var head: RunHead
-    var rollback: RunRecord.Rollback
-
-    init(_ folder: RunFolder, _ head: RunHead, _ rollback: RunRecord.Rollback = .init()) {
-        (self.folder, self.head, self.rollback) = (folder, head, rollback)
-    }
-
-    package var record: RunRecord { RunRecord(head: head, content: .rollback(rollback)) }
-    package var isUnfinishedInPlace: Bool { false }
-}
-
 extension RunFolder {
     /// The session of the run whose record is in the folder; nil if there is none.
-    package func session(of record: RunRecord?) -> (any RunSession)? {
+    package func session(of record: RunRecord?) -> RunSession? {
         guard let record else { return nil }
-        switch record.content {
-        case .migration(let migration): return MigrationSession(self, record.head, migration)
-        case .rollback(let rollback): return RollbackSession(self, record.head, rollback)
-        }
+        return record.migration.map { MigrationSession(self, record, $0) } ?? RunSession(self, record)
     }
 }

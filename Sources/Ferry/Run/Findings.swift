@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryMapping
 internal import FerryPlan
 internal import FerryPreflight
 internal import FerryStore
@@ -20,5 +21,28 @@ package struct Findings: Codable, Sendable {
     /// The losses with the counts of a run, without those that lost nothing.
     func losses(countedBy mappings: [MigrationReport.EntityMappingReport]) -> [Loss] {
         (losses ?? []).map { $0.counted(by: mappings) }.filter { $0.rows != 0 }
+    }
+
+    /// The losses of the chain, those of later steps marked so; nil in records of earlier tools.
+    var toldLosses: [ToldLoss]? {
+        losses?.filter { !$0.isOrder }.map { loss in
+            var told = ToldLoss(
+                entity: loss.entity, property: loss.property, number: loss.isEstimated ? nil : loss.rows)
+            told.isOfLaterStep = loss.step > 1
+            return told
+        }
+    }
+}
+
+extension Findings {
+    init(_ found: PreflightFindings, isInPlace: Bool) {
+        (damage, droppedObjects, warnings) = (found.damage, found.droppedObjects, found.warnings)
+        healed = found.healed.map { .init(step: 1, kind: $0.kind, entity: $0.entity, rows: $0.rows) }
+        kept = found.kept.map { .init(kind: $0.kind, entity: $0.entity, property: $0.property, rows: $0.rows) }
+        leftovers = found.leftovers.map { leftover, rows in
+            .init(
+                kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
+        }
+        losses = found.losses.map(Loss.init)
     }
 }

@@ -5,73 +5,29 @@ internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
-    /// Does the last piece of a run's work and ends the run; the report has an error from after the commit.
+    /// Does the last piece of a run's work and ends the run; an error from after the commit is a warning.
     func finish(
         _ session: MigrationSession, _ sourceGuard: SourceGuard, after work: () throws -> Void
     ) throws -> MigrationReport {
-        var problem: (any Error)?
         do {
             try work()
         } catch {
-            if try requireDone(session, sourceGuard, despite: error) {
-                warn(.recovered(from: error, on: place.result))
-            } else {
-                problem = error
-            }
+            guard session.takeSaved() else { throw error }
+            warn(
+                try session.recover(
+                    from: error, at: place.result, releasing: sourceGuard, trace: configuration.trace))
+            removeSideFiles(notIn: sourceGuard.sideFiles)
         }
-        return report(ending: session, after: problem)
-    }
-
-    /// Takes the record of a run whose new store is in place, or throws the error, if that is not certain.
-    ///
-    /// - Returns: Whether the store is as the run leaves it, so that this call can clean up.
-    private func requireDone(
-        _ session: MigrationSession, _ sourceGuard: SourceGuard, despite error: any Error
-    ) throws -> Bool {
-        guard session.takeSaved() else { throw error }
-        do {
-            // The guard may hold an exclusive lock on the store.
-            if place.output == nil { sourceGuard.release() } else { try sourceGuard.close() }
-            guard let isRecovered = try recovered(session) else { throw error }
-            return isRecovered
-        } catch _ {
-            // If the store cannot be read, the swap counts as not done.
-            throw error
-        }
-    }
-
-    /// Returns whether the store could be recovered; nil if it is the old one.
-    private func recovered(_ session: MigrationSession) throws -> Bool? {
-        guard session.isUnfinishedInPlace else {
-            guard session.head.swap != nil else { return nil }
-            return try session.recover(at: place.result, trace: configuration.trace) ? true : nil
-        }
-        // This check is first, since opening a store in WAL mode makes side files.
-        let target = session.migration.to
-        guard session.isCommitted(to: target) else { return nil }
-        var isRecovered = true
-        do {
-            // The error may have left a hot journal: that of COMMIT, or of a change of the journal mode after it.
-            _ = try session.recover(at: place.store, trace: configuration.trace)
-        } catch {
-            isRecovered = false
-        }
-        let hashes = try OpenedStore.reading(place.store, files: files, sideFiles: session.head.sideFiles) {
-            $0.metadata.hashes
-        }
-        return try hashes == inputs.catalog.version(named: target).hashes ? isRecovered : nil
+        return report(ending: session)
     }
 
     /// Cleans up after a swap: external files that no row names, the log, the run folder.
     ///
-    /// The migration has happened: a failure here is a warning, and the next command repeats the work. If some work
-    /// after the swap has failed already, this call cleans up nothing.
+    /// The migration has happened: a failure here is a warning, and the next command repeats the work.
     ///
     /// - Returns: The removed external files.
     @discardableResult
-    func cleanUp(
-        after session: any RunSession, despite problem: (any Error)? = nil
-    ) -> MigrationReport.ExternalFiles {
+    func cleanUp(after session: RunSession) -> MigrationReport.ExternalFiles {
         // Before the folder is removed, into which the orders' files would come.
         control?.end()
         relay.begin(.cleanUp)
@@ -90,8 +46,7 @@ extension MigrationRun {
                         about: .init(path: output)))
             }
         }
-        let done = session.finish(
-            at: place.result, ownsExternalFiles: place.ownsExternalFiles, after: problem)
+        let done = session.finish(at: place.result, ownsExternalFiles: place.ownsExternalFiles)
         relay.measure(by: nil)
         for warning in done.warnings { warn(warning) }
         noteTimes(session)
@@ -100,8 +55,8 @@ extension MigrationRun {
     }
 
     /// Cleans up after a migration, and reports it.
-    func report(ending session: MigrationSession, after problem: (any Error)? = nil) -> MigrationReport {
-        let external = cleanUp(after: session, despite: problem)
+    func report(ending session: MigrationSession) -> MigrationReport {
+        let external = cleanUp(after: session)
         var report = report(session.head, session.migration)
         report.externalFiles = external
         report.warnings += warnings
@@ -125,7 +80,7 @@ extension MigrationRun {
                     + (phase.map { "; it exceeded the limit in phase '\($0.phase.rawValue)'." } ?? ".")))
     }
 
-    private func report(_ head: RunHead, _ migration: RunRecord.Migration) -> MigrationReport {
+    private func report(_ head: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {
         var report = MigrationReport(
             outcome: migration.chain.count > 1 ? .migrated : .copied, store: Self.url(place.result),
             from: migration.from, to: migration.to,
@@ -155,10 +110,9 @@ extension MigrationRun {
             report.peakDiskBytes = meter.diskBytes
         }
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
-        if let before = bytesBefore, let now = ProcessUse.now(files: files) {
-            report.bytesRead = now.read - before.read
-            report.bytesWritten = now.written - before.written
-        }
+        let own = relay.phases
+        report.bytesRead = own.map(\.bytesRead).reduce(0, [PhaseUse].sum)
+        report.bytesWritten = own.map(\.bytesWritten).reduce(0, [PhaseUse].sum)
         report.snapshot = head.snapshot.map(Self.url)
         let isSkipped = migration.steps.contains { $0.verification?.mode == VerifyMode.none }
         var verification = VerificationSummary(mode: isSkipped ? .none : migration.options.verify)

@@ -10,71 +10,63 @@ internal import FerryVerify
 ///
 /// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
 struct StepHooks {
-    private let session: MigrationSession
-    private let plan: MigrationPlan
-    private let (configuration, files, place, memory): (Configuration, FileLayer, RunPlace, MemoryBudget)
-    private let (relay, stop): (EventRelay, StopRequest)
-
-    init(run: MigrationRun, session: MigrationSession, plan: MigrationPlan) {
-        (self.session, self.plan) = (session, plan)
-        (configuration, files, place, memory) = (run.configuration, run.files, run.place, run.memory)
-        (relay, stop) = (run.relay, run.stop)
-    }
+    let run: MigrationRun
+    let session: MigrationSession
+    let plan: MigrationPlan
 
     /// Calls the app's hook before a step, and checks that it has not changed the step's source.
     func callWillMigrate(_ number: Int, _ sourceGuard: SourceGuard) throws {
-        guard let hook = configuration.willMigrate, (session.migration.begunStep ?? 0) < number else { return }
-        let store = number > 1 ? session.destination(ofStep: number - 1) : place.store
-        try run(hook, "willMigrate", stage(number, store))
+        guard let hook = run.configuration.willMigrate, (session.migration.begunStep ?? 0) < number else { return }
+        let store = number > 1 ? session.destination(ofStep: number - 1) : run.place.store
+        try call(hook, "willMigrate", stage(number, store))
         if number > 1 {
             guard try isUntouched(store, session.migration.steps.last?.destination) else {
                 throw FerryError(
                     .stageFailed,
-                    "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
+                    "The hook willMigrate of step \(number) changed \(store). \(run.place.store) is unchanged.",
                     remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restart).")
             }
-            try StoreFileNames(store).removeSides(files: files)
+            try StoreFileNames(store).removeSides(files: run.files)
         } else {
             try session.head.checkSource(sourceGuard.fingerprint())
         }
         session.migration.begunStep = number
         try session.save()
-        stop.unitIsDone()
+        run.stop.unitIsDone()
     }
 
     /// Calls the app's hook after a step, and verifies the destination again if the hook has changed it.
     func callDidMigrate(_ number: Int) throws {
-        guard let hook = configuration.didMigrate, session.migration.steps.count == number,
+        guard let hook = run.configuration.didMigrate, session.migration.steps.count == number,
             session.migration.steps[number - 1].isSeen != true
         else { return }
         let store = session.destination(ofStep: number)
-        let usesLog = try usesLog(store)
         // Damage that the store had before is not the hook's.
         let known =
             session.migration.findings.kept.isEmpty ? [] : try differences(of: store, plan.steps[number - 1], number)
-        try run(hook, "didMigrate", stage(number, store))
+        try call(hook, "didMigrate", stage(number, store))
         if try !isUntouched(store, session.migration.steps[number - 1].destination) {
-            try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known)
+            try take(store, of: plan.steps[number - 1], number, but: known)
         }
-        try StoreFileNames(store).removeSides(files: files)
-        try files.syncFile(store)
-        try files.syncFolder(session.folder.stepFolder(number))
+        try StoreFileNames(store).removeSides(files: run.files)
+        try run.files.syncFile(store)
+        try run.files.syncFolder(session.folder.stepFolder(number))
         session.migration.steps[number - 1].isSeen = true
-        session.migration.steps[number - 1].destination = FileState(try files.attributes(store))
+        session.migration.steps[number - 1].destination = FileState(try run.files.attributes(store))
         try session.save()
-        stop.unitIsDone()
+        run.stop.unitIsDone()
     }
 
     /// Discards a step whose result a hook was changing when the call ended; the step then runs again, with its hook.
     func discardChangedStep(_ number: Int) throws {
-        guard configuration.didMigrate != nil, let last = session.migration.steps.last,
+        guard run.configuration.didMigrate != nil, let last = session.migration.steps.last,
             session.migration.steps.count == number,
             last.isFinished, last.isSeen != true,
             try !isUntouched(session.destination(ofStep: number), last.destination)
         else { return }
         // The folder is deleted first: after a kill in between, the next call finds no result and repeats this.
-        if try files.exists(session.folder.stepFolder(number)) {
-            try files.removeTree(session.folder.stepFolder(number))
+        if try run.files.exists(session.folder.stepFolder(number)) {
+            try run.files.removeTree(session.folder.stepFolder(number))
         }
         session.migration.steps.removeLast()
         try session.save()
@@ -87,8 +79,8 @@ struct StepHooks {
             to: step.versions.last ?? step.resolved.destination.name, store: MigrationRun.url(store))
     }
 
-    private func run(_ hook: Configuration.StageHook, _ name: String, _ stage: MigrationStage) throws {
-        try stop.check()
+    private func call(_ hook: Configuration.StageHook, _ name: String, _ stage: MigrationStage) throws {
+        try run.stop.check()
         do {
             try hook(stage)
         } catch is CancellationError {
@@ -97,7 +89,7 @@ struct StepHooks {
             throw FerryError(
                 .stageFailed,
                 "The hook \(name) of step \(stage.number), from \(stage.from) to \(stage.to), threw an error. "
-                    + "\(place.store) is unchanged.",
+                    + "\(run.place.store) is unchanged.",
                 remedy: "Correct the error's cause and migrate again. The hook is called again.",
                 cause: error)
         }
@@ -107,27 +99,27 @@ struct StepHooks {
 
     /// Whether a store is the recorded file, and its journals are empty.
     private func isUntouched(_ store: String, _ recorded: FileState?) throws -> Bool {
-        try files.attributesIfPresent(store).map(FileState.init) == recorded
-            && StoreFileNames(store).areJournalsEmpty(files: files)
+        try run.files.attributesIfPresent(store).map(FileState.init) == recorded
+            && StoreFileNames(store).areJournalsEmpty(files: run.files)
     }
 
     /// Writes a hook's changes back to the store's main file, and checks that the store still has its version.
     private func take(
-        _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference]
+        _ store: String, of step: StepPlan, _ number: Int, but known: [VerificationSummary.Difference]
     ) throws {
         let version = step.resolved.destination
         do {
             let connection = try Connection(
-                inPlace: store, memory: memory, vfs: files.vfs(session.folder.path), trace: configuration.trace)
-            let mode = usesLog ? "wal" : "delete"
-            guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
-                try connection.setPragma("journal_mode", to: mode)?.text == mode
-            else { throw leftOpen(store, number) }
+                inPlace: store, memory: run.memory, vfs: run.files.vfs(session.folder.path),
+                trace: run.configuration.trace)
+            guard try connection.setPragma("journal_mode", to: "delete")?.text == "delete" else {
+                throw leftOpen(store, number)
+            }
             guard try StoreMetadata.read(from: connection).hashes == version.hashes else {
                 throw FerryError(
                     .stageFailed,
                     "The hook didMigrate of step \(number) left \(store) with a version other than "
-                        + "\(version.name). \(place.store) is unchanged.",
+                        + "\(version.name). \(run.place.store) is unchanged.",
                     remedy: "Change only rows, then migrate again. The step is repeated.")
             }
         } catch let error as DatabaseError where error.isBusy {
@@ -139,12 +131,12 @@ struct StepHooks {
             }
         }
         guard found.isEmpty else {
-            var summary = VerificationSummary(mode: configuration.verification)
+            var summary = VerificationSummary(mode: run.configuration.verification)
             summary.differences = found
             throw FerryError(
                 .verificationFailed,
                 "The hook didMigrate of step \(number) left \(store) with differences: "
-                    + "\(found.map(\.check.rawValue).prefix(5).joined(separator: ", ")). \(place.store) is unchanged.",
+                    + "\(found.map(\.check.rawValue).prefix(5).joined(separator: ", ")). \(run.place.store) is unchanged.",
                 remedy: "Correct the hook and migrate again. The step is repeated.",
                 cause: VerificationDifferences(summary: summary))
         }
@@ -154,31 +146,26 @@ struct StepHooks {
     private func differences(
         of store: String, _ step: StepPlan, _ number: Int
     ) throws -> [VerificationSummary.Difference] {
-        guard configuration.verification != .none else { return [] }
-        relay.begin(.verify, step: number)
+        guard run.configuration.verification != .none else { return [] }
+        run.relay.begin(.verify, step: number)
         let workFolder = session.folder.stepFolder(number) + "/stage"
-        if try files.exists(workFolder) { try files.removeTree(workFolder) }
-        try files.createDirectory(workFolder, mode: 0o700)
+        if try run.files.exists(workFolder) { try run.files.removeTree(workFolder) }
+        try run.files.createDirectory(workFolder, mode: 0o700)
         var verification = Verification(
             ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: workFolder)
         (verification.jobs, verification.trace, verification.stop) = (
-            configuration.limits.processors, configuration.trace, stop
+            run.configuration.limits.processors, run.configuration.trace, run.stop
         )
-        verification.externalFolder = ExternalData.folder(forStore: place.store)
+        verification.externalFolder = ExternalData.folder(forStore: run.place.store)
         let found = try verification.run().differences
-        try files.removeTree(workFolder)
+        try run.files.removeTree(workFolder)
         return found
-    }
-
-    private func usesLog(_ store: String) throws -> Bool {
-        let start = try files.open(store).read(count: DatabaseHeader.byteCount, at: 0)
-        return DatabaseHeader(start)?.usesWriteAheadLog == true
     }
 
     private func leftOpen(_ store: String, _ number: Int) -> FerryError {
         FerryError(
             .stageFailed,
-            "The hook didMigrate of step \(number) left \(store) open. \(place.store) is unchanged.",
+            "The hook didMigrate of step \(number) left \(store) open. \(run.place.store) is unchanged.",
             remedy: "Close it before the hook returns, then migrate again. The step is repeated.")
     }
 }

@@ -25,16 +25,3 @@ extension EngineOptions {
         (chunkBytes, memoryLimit) = (configuration.chunks.bytes, configuration.limits.memory)
     }
 }
-
-extension Findings {
-    init(_ found: PreflightFindings, isInPlace: Bool) {
-        (damage, droppedObjects, warnings) = (found.damage, found.droppedObjects, found.warnings)
-        healed = found.healed.map { .init(step: 1, kind: $0.kind, entity: $0.entity, rows: $0.rows) }
-        kept = found.kept.map { .init(kind: $0.kind, entity: $0.entity, property: $0.property, rows: $0.rows) }
-        leftovers = found.leftovers.map { leftover, rows in
-            .init(
-                kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
-        }
-        losses = found.losses.map(Loss.init)
-    }
-}

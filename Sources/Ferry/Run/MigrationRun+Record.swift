@@ -32,10 +32,16 @@ extension MigrationRun {
     /// - Throws: ``FerryError``; a run that could not begin leaves no files.
     func begin(
         _ plan: MigrationPlan, _ record: RunRecord.Migration, _ sourceGuard: SourceGuard, folder found: RunFolder?,
-        known: (any RunSession)?, _ check: () throws -> Findings
+        known: RunSession?, _ check: () throws -> Findings
     ) throws -> MigrationSession? {
         if let known {
-            let session = try migration(known)
+            guard let session = known as? MigrationSession else {
+                throw FerryError(
+                    .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
+                    remedy: """
+                        Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).
+                        """)
+            }
             try checkSame(session, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try session.folder.checkPlace()
             // The folder may have another path now.
@@ -48,14 +54,14 @@ extension MigrationRun {
         var (record, folder) = (record, found)
         do {
             do {
-                try place.checkOutput(files: files)
+                if let output = place.output { try StoreFileNames(output).checkNothingIsThere(files: files) }
                 record.findings = try sourceGuard.connection.abandoning(on: stop) { try check() }
             } catch {
                 throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
             }
             let own = try found ?? RunFolder(path: place.runFolder, files: files)
             folder = own
-            let session = MigrationSession(own, try RunHead(in: own, on: sourceGuard, inputs: inputs.digests), record)
+            let session = MigrationSession(own, try RunRecord(in: own, on: sourceGuard, inputs: inputs.digests), record)
             // From here on the folder belongs to this run.
             try session.save()
             noteTimes(session)
@@ -83,16 +89,21 @@ extension MigrationRun {
         return asked == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }
 
-    /// - Throws: ``FerryError`` `.runDiffers` for a rollback.
-    private func migration(_ session: any RunSession) throws -> MigrationSession {
-        if let session = session as? MigrationSession { return session }
-        throw FerryError(
-            .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
-            remedy: "Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).")
+    /// The session, or nil for one on the store itself of which only the snapshot was taken, if the store or the plan has
+    /// changed: then a new run begins.
+    func continued(_ session: RunSession, _ plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> RunSession? {
+        guard let migration = session as? MigrationSession, migration.isOnStore else { return session }
+        do {
+            try checkSame(migration, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            return session
+        } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {
+            try session.folder.clear()
+            return nil
+        }
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.
-    func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
+    private func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         let migration = session.migration
         let wanted = options(plan)
         let isSameOutput = try place.isOutput(migration.options.output, files: files)

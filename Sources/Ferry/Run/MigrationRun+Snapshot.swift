@@ -43,7 +43,7 @@ extension MigrationRun {
             try StoreSnapshots.checkWayBack(archive, of: place.store, files: files, stop: stop)
         } catch let error as FerryError where error.code == .snapshotFailed {
             if var saved = session.folder.record {
-                saved.head.snapshot = nil
+                saved.snapshot = nil
                 try session.folder.save(saved)
             }
             throw error

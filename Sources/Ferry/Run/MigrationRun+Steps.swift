@@ -31,7 +31,7 @@ extension MigrationRun {
         }
         // The step's progress table may be gone already.
         if !session.migration.steps[index].isFinished {
-            try finish(run, number, of: plan, session)
+            try run.finish()
             session.migration.steps[index].isFinished = true
             session.migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
             try session.save()
@@ -71,7 +71,7 @@ extension MigrationRun {
         session.head.phase = .verify
         try session.save()
         session.migration.add(run.step, number, report)
-        try verify(run, number, session)
+        try verify(run, number, report, session)
         try session.save()
         stop.unitIsDone()
         try stop.check()
@@ -91,6 +91,28 @@ extension MigrationRun {
         return StepRun(step, in: .file(file), options: options, policies: inputs.policies)
     }
 
+    /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
+    ///
+    /// A copy leaves no dangling keys. Steps in place keep theirs, so a step after them searches for damage again.
+    func engineOptions(
+        _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
+    ) -> EngineOptions {
+        var options = EngineOptions(
+            chunkSize: configuration.chunks.size, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
+        options.chunkBytes = configuration.chunks.bytes
+        options.chunkNanoseconds = configuration.chunks.time.clampedNanoseconds
+        options.memoryLimit = configuration.limits.memory
+        options.memoryHeld = held
+        options.damaged = configuration.damaged
+        options.sample = configuration.sample
+        let damage = migration.findings.damage
+        options.sourceDamage = steps.isEmpty ? damage : []
+        if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
+        options.dropping = steps.isEmpty ? configuration.dropping : []
+        return options
+    }
+
     /// Makes the empty files of a step that has not begun; a destination with tables that stay begins as a copy instead.
     private func prepare(_ run: StepRun) throws {
         guard try !files.exists(run.folder) else { return }
@@ -98,20 +120,6 @@ extension MigrationRun {
         if !run.step.keepsTables { try files.createPrivately(run.destinationPath) }
         try files.createPrivately(run.scratchPath)
         try files.syncFolder(FileLayer.parent(of: run.folder))
-    }
-
-    /// Leaves the whole verified destination in its main file, without Ferry's own tables.
-    private func finish(
-        _ run: StepRun, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession
-    ) throws {
-        // A destination without filled tables gets the store's WAL mode.
-        let keepsLog =
-            session.head.source.store.usesWriteAheadLog && plan.steps[..<number].allSatisfy { $0.mode == .inPlace }
-        try run.finish(journal: keepsLog ? "WAL" : "DELETE")
-        guard keepsLog else { return }
-        try StoreFileNames(run.destinationPath).removeSides(files: files)
-        // SQLite would read a `-wal` that reappears after a power cut as a part of the destination.
-        try files.syncFolder(run.folder)
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
@@ -203,7 +211,6 @@ extension RunRecord.Migration {
                 healed: report.healed.map {
                     .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows)
                 },
-                leftBehind: report.leftBehind, chunks: report.chunks,
-                policies: report.policies == PolicyEvidence() ? nil : report.policies))
+                leftBehind: report.leftBehind, chunks: report.chunks))
     }
 }

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryEngine
 internal import FerryMapping
+internal import FerryModel
 internal import FerryPlan
 internal import FerryPreflight
 internal import FerrySQLite
@@ -12,6 +13,7 @@ extension MigrationRun {
     func runInStore(_ planned: Planned, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
         session.head.phase = .rows
+        session.head.swap = .overwrite(SwapIntent.Overwrite(to: planned.plan.steps[0].resolved.destination.hashes))
         try session.save()
         try noteExternalFiles(sourceGuard, session)
         try sourceGuard.endTransaction()
@@ -36,7 +38,7 @@ extension MigrationRun {
             run.found = planned.inPlace?.found
             _ = try run.run { report in
                 add(step, report, to: session)
-                try verify(step, before: connection, report.kept, options, session)
+                try verify(step, before: connection, report, options, session)
                 relay.begin(.swap)
                 // Whoever is told of the phase may stop before it.
                 try stop.check()
@@ -49,11 +51,11 @@ extension MigrationRun {
             // The transaction is rolled back: the steps are not done.
             (session.head, session.migration) = before
             // The first error is reported; the next call restores the rest.
-            do { try journal.restoreJournal() } catch {}
+            do { try journal.restore(isDone: false) } catch {}
             throw error
         }
         memory.releaseUnused(before: try connection.contentBytes())
-        try journal.restoreJournal(isDone: true)
+        try journal.restore(isDone: true)
         session.head.ended = try fingerprint(of: connection, since: dataVersion)
         withExtendedLifetime(connection) {}
     }
@@ -71,7 +73,7 @@ extension MigrationRun {
         if entersLog {
             try head.checkSource(Fingerprint(store: locked()))
             try connection.execute("ROLLBACK")
-            try journal.enterLog()
+            try journal.setMode("WAL")
         }
         try Verification.attach(workFolder: journal.session.folder.path, to: connection)
         let now = try locked()

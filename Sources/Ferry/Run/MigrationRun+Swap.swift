@@ -49,7 +49,7 @@ extension MigrationRun {
                 .outputExists, "\(path) appeared during the migration.",
                 remedy: "Move it away and \(action: .again). Everything else is finished.")
         }
-        session.head.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
+        session.head.swap = .place(SwapIntent.Place(try files.attributes(destination)))
         try session.save()
         try files.renameToFree(destination, to: output)
         try files.syncFolder(FileLayer.parent(of: output))

@@ -7,7 +7,7 @@ internal import FerrySQLite
 extension MigrationRun {
     /// Makes the output from a store with the target version: an exact copy of its content, with its external files.
     func copyUnchanged(
-        _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, known: (any RunSession)?
+        _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, known: RunSession?
     ) throws -> MigrationReport {
         let sourceGuard = store.sourceGuard
         let plan = MigrationPlan(chain: [inputs.catalog.displayName(of: target)], steps: [])
@@ -15,7 +15,7 @@ extension MigrationRun {
             try checkUnchanged(store, plan)
         }
         guard let session = begun else {
-            return try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil)
+            return try upToDate(sourceGuard, target, leftover: found, isUnfinished: known != nil)
         }
         if session.migration.steps.isEmpty {
             try copyPages(session, sourceGuard)

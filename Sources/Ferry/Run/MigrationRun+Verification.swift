@@ -10,13 +10,13 @@ internal import Foundation
 
 extension MigrationRun {
     /// Verifies a step in the run folder, before the next one.
-    func verify(_ run: StepRun, _ number: Int, _ session: MigrationSession) throws {
+    func verify(_ run: StepRun, _ number: Int, _ report: StepReport, _ session: MigrationSession) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verification != .none {
             relay.begin(.verify, step: number)
             let verification = try verification(
                 of: run.step, number, from: run.sourcePath, isPrivate: run.isSourcePrivate, at: run.destinationPath,
-                in: run.folder, run.options, session)
+                in: run.folder, report, run.options, session)
             summary = try self.summary(of: run.step, by: verification) { try verification.run() }
             releaseUnusedMemory()
             try files.removeTree(verification.workFolder)
@@ -29,16 +29,16 @@ extension MigrationRun {
     ///
     /// Damaged pages that stay cannot pass, so that a store with such pages is not verified.
     func verify(
-        _ step: StepPlan, before connection: Connection, _ kept: Set<String>, _ options: EngineOptions,
+        _ step: StepPlan, before connection: Connection, _ report: StepReport, _ options: EngineOptions,
         _ session: MigrationSession
     ) throws {
         let isDamaged = session.migration.findings.warnings.contains { $0.code == .damagedPages }
         if isDamaged || configuration.verification == .none { return }
         relay.begin(.verify, step: 1)
         var verification = try verification(
-            of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, options,
+            of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, report, options,
             session)
-        verification.kept = kept
+        verification.kept = report.kept
         session.migration.steps[0].verification = try summary(of: step, by: verification) {
             try verification.run(before: connection)
         }
@@ -47,9 +47,8 @@ extension MigrationRun {
 
     private func verification(
         of plan: StepPlan, _ number: Int, from source: String, isPrivate: Bool, at destination: String,
-        in folder: String, _ options: EngineOptions, _ session: MigrationSession
+        in folder: String, _ report: StepReport, _ options: EngineOptions, _ session: MigrationSession
     ) throws -> Verification {
-        let made = session.migration.steps[number - 1]
         let workFolder = folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
         let step = plan.resolved
@@ -57,10 +56,9 @@ extension MigrationRun {
             mode: configuration.verification == .full ? .full : .quick,
             of: plan.mode == .inPlace ? .altered : .copied(keeping: plan.keptPart?.roots ?? []), step: step,
             sourcePath: source, isSourcePrivate: isPrivate, destinationPath: destination, workFolder: workFolder,
-            counts: made.entityMappings.map(EntityMappingCounts.init), now: session.migration.now,
-            externalFolder: ExternalData.folder(forStore: place.store),
-            policies: made.policies ?? PolicyEvidence(), trace: configuration.trace,
-            progress: relay.hook(step: number), stop: stop)
+            counts: report.counts, now: session.migration.now,
+            externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
+            trace: configuration.trace, progress: relay.hook(step: number), stop: stop)
         verification.told = ToldLoss.of(step, reported: number == 1 ? session.migration.findings.toldLosses : nil)
         verification.resumeKey = "\(FerryVersion.tool) \(session.head.id) \(number)"
         verification.memory = memory
@@ -120,13 +118,5 @@ extension MigrationRun {
             place: .init(
                 entity: summary.differences.first?.entity, property: summary.differences.first?.property),
             cause: VerificationDifferences(summary: summary))
-    }
-}
-
-extension EntityMappingCounts {
-    fileprivate init(_ report: MigrationReport.EntityMappingReport) {
-        self.init(name: report.name, source: report.source, destination: report.destination)
-        (read, created, written) = (report.read, report.created, report.written)
-        (dropped, merged, isEstimated) = (report.dropped, report.merged, report.isEstimated)
     }
 }

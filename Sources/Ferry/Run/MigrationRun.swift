@@ -18,7 +18,6 @@ final class MigrationRun {
     let relay: EventRelay
     let files: FileLayer
     let start = Clock.nanoseconds()
-    let bytesBefore: ProcessUse?
     /// The peak memory of the process before this call; nil if the system does not report it.
     let peakBefore = ProcessUse.peakMemory(files: FileLayer())
     var chunkTimes = ChunkTimes()
@@ -56,10 +55,9 @@ final class MigrationRun {
         held = leastHeld
         self.inputs = inputs
         self.configuration = configuration
-        self.stop = StopRequest(following: stop, configuration.limits.budget)
+        self.stop = stop
         self.relay = relay
         self.files = files
-        bytesBefore = ProcessUse.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
         try configuration.checkMemory()
         try configuration.checkPlaces(of: place, files: files)
@@ -81,7 +79,7 @@ final class MigrationRun {
     func run() throws -> MigrationReport {
         try stop.check()
         var folder: RunFolder?
-        var left: (any RunSession)?
+        var left: RunSession?
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
             left = found.session(of: try found.load(restart: configuration.restart))
@@ -89,7 +87,7 @@ final class MigrationRun {
                 resume(with: done)
                 if let migration = done as? MigrationSession {
                     let report = report(ending: migration)
-                    if try isTarget(report.to) { return report }
+                    if try !configuration.repairs.keepsVersion && isTarget(report.to) { return report }
                 } else {
                     cleanUp(after: done)
                 }
@@ -126,7 +124,7 @@ final class MigrationRun {
     }
 
     private func migrate(
-        _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: (any RunSession)?
+        _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: RunSession?
     ) throws -> MigrationReport {
         try requireWritable(sourceGuard)
         let store = try OpenedStore(sourceGuard)
@@ -145,16 +143,14 @@ final class MigrationRun {
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        try refuse(report.refusals, of: planned, store, isBegun: left != nil)
-        var known = left
-        if let earlier = left as? MigrationSession, earlier.isUnfinishedInPlace {
-            known = try continued(earlier, planned.plan, sourceGuard)
-        }
+        // A run that has begun has passed preflight.
+        if left != nil { try Self.refuse(report.refusals) }
+        let known = try left.flatMap { try continued($0, planned.plan, sourceGuard) }
         let begun = try begin(
             planned.plan, record(planned.plan, of: planned), sourceGuard, folder: found, known: known
-        ) { try preflight(store, planned) }
+        ) { try preflight(store, planned, report.refusals) }
         guard let session = begun else {
-            return try upToDate(sourceGuard, place.result, ends.target, leftover: found, isUnfinished: known != nil)
+            return try upToDate(sourceGuard, ends.target, leftover: found, isUnfinished: known != nil)
         }
         try measure(planned, store, session)
         settleMemory(before: bytes)
@@ -177,28 +173,23 @@ final class MigrationRun {
     /// Ends a call on a store that has the target version: an output becomes a copy of it.
     private func withoutSteps(
         _ store: OpenedStore, of version: ModelVersion, as target: ModelVersion, folder: RunFolder?,
-        known: (any RunSession)?
+        known: RunSession?
     ) throws -> MigrationReport {
-        if let earlier = known as? MigrationSession, earlier.isCommitted(to: inputs.catalog.displayName(of: target)) {
-            try store.sourceGuard.close()
-            resume(with: earlier)
-            return report(ending: earlier)
-        }
         // The copy is repaired.
         if !configuration.repairs.keepsVersion || place.output == nil { try checkParts(of: store, as: version) }
         guard place.output != nil, configuration.rehearsesInPlace != true else {
-            return try upToDate(
-                store.sourceGuard, place.store, target, leftover: folder, isUnfinished: known != nil)
+            return try upToDate(store.sourceGuard, target, leftover: folder, isUnfinished: known != nil)
         }
         return try copyUnchanged(store, target, folder: folder, known: known)
     }
 
     /// The plan of the run; only preflight and the snapshot's manifest need counted rows.
-    private func planned(_ store: OpenedStore, _ ends: MigrationEnds, known: (any RunSession)?) throws -> Planned {
-        let earlier = (known as? MigrationSession)?.migration
-        let isInPlace = known?.isUnfinishedInPlace == true
-        let isPastSnapshot = !isInPlace && (known?.head.phase.order ?? 0) > Phase.snapshot.order
-        let counted = isInPlace ? earlier.map { StoreFacts.Reading.known($0.rows) } : nil
+    private func planned(_ store: OpenedStore, _ ends: MigrationEnds, known: RunSession?) throws -> Planned {
+        let session = known as? MigrationSession
+        let earlier = session?.migration
+        let isOnStore = session?.isOnStore == true
+        let isPastSnapshot = !isOnStore && (known?.head.phase.order ?? 0) > Phase.snapshot.order
+        let counted = isOnStore ? earlier.map { StoreFacts.Reading.known($0.rows) } : nil
         do {
             return try store.sourceGuard.connection.abandoning(on: stop) {
                 // A resumed run does not ask again.
@@ -212,31 +203,16 @@ final class MigrationRun {
         }
     }
 
-    /// Refuses what is known before the scans of preflight.
-    private func refuse(
-        _ refusals: [FerryError], of planned: Planned, _ store: OpenedStore, isBegun: Bool
-    ) throws {
-        var refusals = refusals
-        if !isBegun, refusals.contains(where: { $0.code == .lossRefused }),
-            let input = preflightInput(planned, store)
-        {
-            var preflight = Preflight(input)
-            refusals = try self.refusals(refusals, planned, store, &preflight, scanning: false)
-        }
-        // Losses are refused after the scans, with what these find.
-        if isBegun || refusals.contains(where: { $0.code != .lossRefused }) { try Self.refuse(refusals) }
-    }
-
     /// Marks this call as a continuation of an earlier call's run.
-    func resume(with session: any RunSession) {
+    func resume(with session: RunSession) {
         isResumed = true
         earlierPhases = session.head.phases
     }
 
-    func noteTimes(_ session: any RunSession) { session.head.phases = earlierPhases.adding(relay.phases) }
+    func noteTimes(_ session: RunSession) { session.head.phases = earlierPhases.adding(relay.phases) }
 
     /// Saves the record with the times of the phases so far.
-    func saveWithTimes(_ session: any RunSession) throws {
+    func saveWithTimes(_ session: RunSession) throws {
         noteTimes(session)
         try session.save()
     }
@@ -257,14 +233,17 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
+    private func preflight(_ store: OpenedStore, _ planned: Planned, _ known: [FerryError]) throws -> Findings {
         let plan = planned.plan
         guard let input = preflightInput(planned, store) else {
-            try Self.refuse(plan.refusals)
+            try Self.refuse(known)
             return Findings()
         }
         var preflight = Preflight(input)
-        let refusals = try refusals([], planned, store, &preflight)
+        // Losses are refused after the scans, with what these find; what else is refused needs none.
+        let needsScans = known.allSatisfy { $0.code == .lossRefused }
+        let refusals = try refusals(known, planned, store, &preflight, scanning: needsScans)
+        if !needsScans { try Self.refuse(refusals) }
         var findings = Findings(preflight.findings, isInPlace: plan.steps[0].mode == .inPlace)
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.transformed = planned.transformed
@@ -319,7 +298,7 @@ final class MigrationRun {
     }
 
     func upToDate(
-        _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, isUnfinished: Bool
+        _ sourceGuard: SourceGuard, _ target: ModelVersion, leftover: RunFolder?, isUnfinished: Bool
     ) throws -> MigrationReport {
         try sourceGuard.close()
         if let leftover {
@@ -336,7 +315,7 @@ final class MigrationRun {
         }
         let name = inputs.catalog.displayName(of: target)
         var report = MigrationReport(
-            outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: .nothing)
+            outcome: .upToDate, store: Self.url(place.result), from: name, to: name, chain: [name], mode: .nothing)
         report.wallTime = time(since: start)
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings
@@ -347,7 +326,7 @@ final class MigrationRun {
     }
 
     /// Removes empty side files that did not exist before the run, also those of a store that returned to WAL mode.
-    private func removeSideFiles(notIn before: SideFiles) {
+    func removeSideFiles(notIn before: SideFiles) {
         do {
             let now = try SideFiles(of: StoreFileNames(place.store), files: files)
             guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }

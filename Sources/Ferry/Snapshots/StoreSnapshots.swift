@@ -123,7 +123,7 @@ struct StoreSnapshots {
             if let model = try ModelCache.version(in: store.sourceGuard.connection) {
                 rows = try store.inspect(model, counting: .exact).0.rowsOfEntities
             }
-        } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
+        } catch let error where FerryError.wrapping(error, on: self.store).isDamage {
             rows = [:]
         }
         return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)

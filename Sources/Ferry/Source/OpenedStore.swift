@@ -55,23 +55,21 @@ struct OpenedStore {
 
     /// The error that no version fits, with the nearest one and its differing entities.
     func unknownVersion(in catalog: ModelCatalog) throws -> FerryError {
-        let holdsModel = try ModelCache.hasModel(sourceGuard.connection)
+        let ownModel: Remedy =
+            try ModelCache.hasModel(sourceGuard.connection)
+            ? ", or the store itself with \(setting: .models): it contains its model." : "."
         let known = "No given model version matches the store \(path)"
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
             return FerryError(
                 .unknownVersion, "\(known), not even in one entity.",
-                remedy: holdsModel
-                    ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it contains its model."
-                    : "Pass the models of the app that wrote the store.")
+                remedy: "Pass the models of the app that wrote the store\(ownModel)")
         }
         let shown = nearest.differs.prefix(8).joined(separator: ", ")
         let more = nearest.differs.count > 8 ? " and \(nearest.differs.count - 8) more" : ""
         return FerryError(
             .unknownVersion,
             "\(known). The nearest is '\(catalog.displayName(of: nearest.version))', which differs in: \(shown)\(more).",
-            remedy: holdsModel
-                ? "Add the model version with which the store was written, or the store itself with \(setting: .models): it contains its model."
-                : "Add the model version with which the store was written.")
+            remedy: "Add the model version with which the store was written\(ownModel)")
     }
 
     /// The store's rows per entity, and its layout.

@@ -199,19 +199,10 @@ package final class SourceGuard {
 
     /// Ends the transaction and locks the store exclusively, against readers too.
     ///
-    /// The lock continues after transactions: in WAL mode `BEGIN EXCLUSIVE` alone keeps only writers out.
-    ///
     /// - Returns: False if another connection has the store open; the guard must then be closed.
     package func takeExclusively() throws -> Bool {
         precondition(access == .readWrite, "only a guard that may write can take the store")
-        try handOver().execute("PRAGMA locking_mode = EXCLUSIVE")
-        do {
-            try connection.execute("BEGIN EXCLUSIVE")
-            return true
-        } catch {
-            guard error.isBusy else { throw error }
-            return false
-        }
+        return try handOver().beginExclusively()
     }
 
     /// Ends the transaction and allows writing by the connection; another program may write in between.
@@ -261,6 +252,23 @@ package final class SourceGuard {
     package func release() {
         opened = nil
         cloned = nil
+    }
+}
+
+extension Connection {
+    /// Begins a transaction that also keeps readers out, and whose lock continues after it: in WAL mode
+    /// `BEGIN EXCLUSIVE` alone keeps only writers out.
+    ///
+    /// - Returns: False if another connection has the store open.
+    func beginExclusively() throws -> Bool {
+        try execute("PRAGMA locking_mode = EXCLUSIVE")
+        do {
+            try execute("BEGIN EXCLUSIVE")
+            return true
+        } catch {
+            guard error.isBusy else { throw error }
+            return false
+        }
     }
 }
 

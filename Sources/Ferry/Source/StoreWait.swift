@@ -7,52 +7,40 @@ struct StoreWait {
     private static let codes: Set<FerryError.Code> = [.storeInUse, .storeInUseAtSwap, .runActive]
 
     private let limit: Duration?
-    private let budget: Duration?
     private let store: String
     private let result: String
     private let stop: StopRequest
     private let files = FileLayer()
-    private let start = Clock.nanoseconds()
     private let tell: (FerryWarning) -> Void
     /// The time of waiting in this call, in nanoseconds.
     private var waited: UInt64 = 0
-    private var hasTold = false
 
     /// `result` is the file beside which the run folder is; `tell` receives one warning when the waiting begins.
     init(
-        limit: Duration?, budget: Duration?, store: String, result: String, stop: StopRequest,
-        tell: @escaping (FerryWarning) -> Void
+        limit: Duration?, store: String, result: String, stop: StopRequest, tell: @escaping (FerryWarning) -> Void
     ) {
-        (self.limit, self.budget) = (limit, budget)
-        (self.store, self.result, self.stop, self.tell) = (store, result, stop, tell)
+        (self.limit, self.store, self.result, self.stop, self.tell) = (limit, store, result, stop, tell)
     }
 
-    func isWorthwhile(after error: FerryError) -> Bool { limit != nil && Self.codes.contains(error.code) }
-
-    /// The budget for the next try of the call; the first try has all of it.
-    func remainingBudget() throws(FerryError) -> Duration? {
-        guard let budget, waited > 0 else { return budget }
-        let left = budget - .clamped(nanoseconds: Clock.nanoseconds(since: start))
-        guard left > .zero else { throw budgetSpent(budget) }
-        return left
-    }
-
-    private func budgetSpent(_ budget: Duration) -> FerryError {
-        FerryError(
-            .budgetSpent, "The budget of \(budget.inUnits) is used up: \(store) was in use by another program.",
-            remedy: "\(action: .again) to continue.")
-    }
-
-    /// Returns when the store can be had, or throws the error when the time is over.
+    /// Calls a body, again whenever the store can be had after an error by another program's use of it.
     ///
-    /// - Throws: The error; the reason of a stop request; `.budgetSpent`.
-    mutating func untilFree(after error: FerryError) throws {
-        guard let limit else { throw error }
+    /// - Throws: The error when the time is over; the reason of the stop request; the body's other errors.
+    mutating func repeating<Result>(_ body: () throws -> Result) throws -> Result {
+        while true {
+            do {
+                return try body()
+            } catch let error as FerryError where Self.codes.contains(error.code) {
+                guard let limit else { throw error }
+                try untilFree(after: error, limit)
+            }
+        }
+    }
+
+    private mutating func untilFree(after error: FerryError, _ limit: Duration) throws {
         let begun = Clock.nanoseconds()
         let before = waited
         defer { waited = before + Clock.nanoseconds(since: begun) }
-        if !hasTold {
-            hasTold = true
+        if before == 0 {
             tell(
                 FerryWarning(
                     .waitingForStore, "\(error.message) Waiting for it, for up to \(limit.inUnits).",
@@ -61,9 +49,12 @@ struct StoreWait {
         var held: SourceGuard?
         defer { held?.release() }
         while true {
-            try stop.check()
-            if let budget, Duration.clamped(nanoseconds: Clock.nanoseconds(since: start)) >= budget {
-                throw budgetSpent(budget)
+            do {
+                try stop.checkAtRest()
+            } catch {
+                var error = error
+                error.message += " \(store) was in use by another program."
+                throw error
             }
             guard Duration.clamped(nanoseconds: before + Clock.nanoseconds(since: begun)) < limit else {
                 var error = error

@@ -34,16 +34,14 @@ struct Rollback {
         try folder.clear()
         var sourceGuard: SourceGuard?
         do {
-            switch try RollbackPlace(store, files: files) {
-            case .nothing: return try restoreMissing(snapshots.choose(archive), folder)
-            case .damaged(let damage): return try replaceDamaged(snapshots.choose(archive), damage, folder)
-            case .store: break
+            if let damage = try damageOfStore() {
+                return try replaceDamaged(snapshots.choose(archive), damage, folder)
             }
             let opened = try SourceGuard(
                 path: store, purpose: .migrating, files: files, sideFiles: left?.session.head.sideFiles,
                 vfs: files.vfs(), trace: trace)
             sourceGuard = opened
-            guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
+            guard opened.access == .readWrite else { throw FerryError.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
                 // That call was killed while it removed its folder: this one must not undo its rollback.
@@ -69,13 +67,13 @@ struct Rollback {
     ///
     /// - Returns: The run, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
-    private func takeOver(_ folder: RunFolder) throws -> (session: any RunSession, isDone: Bool)? {
+    private func takeOver(_ folder: RunFolder) throws -> (session: RunSession, isDone: Bool)? {
         guard let session = folder.session(of: try folder.load()) else { return nil }
         if try isDone(session) {
             try session.cleanUp(at: store)
             return (session, true)
         }
-        guard session is RollbackSession else {
+        guard !(session is MigrationSession) else {
             throw FerryError(
                 .runDiffers, "\(folder.path) contains an unfinished migration.",
                 remedy: "Finish it with the same migration, or remove that folder to discard it.")
@@ -83,21 +81,21 @@ struct Rollback {
         return (session, false)
     }
 
-    private func isDone(_ session: any RunSession) throws -> Bool {
+    private func isDone(_ session: RunSession) throws -> Bool {
         do {
             return try session.recover(at: store, trace: trace)
-        } catch let error as FerryError where session is RollbackSession && RollbackPlace.isDamage(error) {
+        } catch let error as FerryError where !(session is MigrationSession) && error.isDamage {
             // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
     }
 
     /// The report of a killed command's complete rollback, if it restored the requested snapshot.
-    private func report(of session: any RunSession, if archive: String?) throws -> RollbackReport? {
-        guard let session = session as? RollbackSession, let done = session.head.snapshot else { return nil }
+    private func report(of session: RunSession, if archive: String?) throws -> RollbackReport? {
+        guard !(session is MigrationSession), let done = session.head.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
         guard snapshot.isArchive(done) else { return nil }
-        return report(snapshot, replaced: nil, kept: session.rollback.kept)
+        return report(snapshot, replaced: nil, kept: session.head.kept)
     }
 
     private func report(_ snapshot: Snapshot, replaced: String?, kept: [String]?) -> RollbackReport {
@@ -113,45 +111,38 @@ struct Rollback {
     ) throws -> RollbackReport {
         let opened = try OpenedStore(sourceGuard)
         let replaced = try snapshots.version(of: opened)
-        let session = try begin(RunHead(in: folder, on: sourceGuard), snapshot, folder)
+        let session = try begin(RunRecord(in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
         if keepsReplaced, !isKept {
             // The new snapshot will be the newest one, so the record must hold the choice.
-            session.rollback.kept = []
+            session.head.kept = []
             try session.save()
             let taken = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
-            session.rollback.kept = [taken.archivePath]
+            session.head.kept = [taken.archivePath]
             try session.save()
         }
         let swap = Swap(
             sourceGuard: sourceGuard, destination: destination, session: session, mayBeDamaged: true, stop: stop,
             trace: trace,
             checkSnapshot: {
-                try session.rollback.kept?.forEach {
+                try session.head.kept?.forEach {
                     try StoreSnapshots.checkWayBack($0, of: store, files: files, stop: stop)
                 }
             })
+        var warnings: [FerryWarning] = []
         do {
             try swap.run()
         } catch {
-            guard recover(session, sourceGuard) else { throw error }
-            var report = finish(snapshot, replaced: replaced, session)
-            report.warnings.insert(.recovered(from: error, on: store), at: 0)
-            return report
+            warnings = [try session.recover(from: error, at: store, releasing: sourceGuard, trace: trace)]
         }
-        return finish(snapshot, replaced: replaced, session)
+        var report = finish(snapshot, replaced: replaced, session)
+        report.warnings = warnings + report.warnings
+        return report
     }
 
-    /// Whether the swap has happened despite an error, and the store could be recovered.
-    private func recover(_ session: RollbackSession, _ sourceGuard: SourceGuard) -> Bool {
-        guard session.head.swap != nil else { return false }
-        sourceGuard.release()
-        do { return try session.recover(at: store, trace: trace) } catch { return false }
-    }
-
-    private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackSession {
-        let session = RollbackSession(folder, head)
+    private func begin(_ head: RunRecord, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RunSession {
+        let session = RunSession(folder, head)
         session.head.phase = .snapshot
         session.head.snapshot = snapshot.archivePath
         try session.save()
@@ -169,165 +160,123 @@ struct Rollback {
         return destination
     }
 
-    private func finish(_ snapshot: Snapshot, replaced: String?, _ session: RollbackSession) -> RollbackReport {
-        var report = report(snapshot, replaced: replaced, kept: session.rollback.kept)
+    private func finish(_ snapshot: Snapshot, replaced: String?, _ session: RunSession) -> RollbackReport {
+        var report = report(snapshot, replaced: replaced, kept: session.head.kept)
         report.warnings = session.finish(at: store).warnings
         return report
     }
 
-    // MARK: No store, or one that SQLite cannot read
+    // MARK: No store that can be read
 
-    private func restoreMissing(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
-        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
-        let destination = try restore(snapshot, folder)
-        let remains = DamagedStore(store: StoreFileNames(store), files: files)
-        session.rollback.kept = try remains.keepSideFiles(in: snapshots.snapshots.folder)
-        let external = ExternalFiles(store: store, files: files)
-        try external.add(from: ExternalData.folder(forStore: destination))
-        try removeEmptyJournals(of: destination, files: files)
-        session.head.phase = .swap
-        session.head.swap = .place(SwapIntent.Place(ofStore: try files.attributes(destination)))
-        try session.save()
-        try remains.removeSideFiles()
-        try files.renameToFree(destination, to: store)
-        try files.syncFolder(FileLayer.parent(of: store))
-        return finish(snapshot, replaced: nil, session)
+    /// The reason why there is no store that can be read; nil for a store.
+    private func damageOfStore() throws -> FerryError? {
+        if let attributes = try files.attributesIfPresent(store), !attributes.isRegularFile {
+            throw FerryError.notADatabase(store, "a pipe, a socket or a device")
+        }
+        do {
+            try OpenedStore.reading(store, files: files) { _ in }
+            return nil
+        } catch let error as FerryError where error.isDamage {
+            return error
+        }
     }
 
     private func replaceDamaged(
         _ snapshot: Snapshot, _ damage: FerryError, _ folder: RunFolder
     ) throws -> RollbackReport {
-        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
+        let unread = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
+        let sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        let session = try begin(RunRecord(of: store, in: folder, unread, sideFiles), snapshot, folder)
         let destination = try restore(snapshot, folder)
-        let external = ExternalFiles(store: store, files: files)
-        try external.add(from: ExternalData.folder(forStore: destination))
+        try ExternalFiles(store: store, files: files).add(from: ExternalData.folder(forStore: destination))
+        try fill(session, damage, with: destination)
+        return finish(snapshot, replaced: nil, session)
+    }
+
+    /// Fills the file of a store that cannot be read, or is missing, under SQLite's own lock; it stays the same file.
+    private func fill(_ session: RunSession, _ damage: FerryError, with destination: String) throws {
+        // The transaction keeps writers out of the destination.
         let source = try Connection(path: destination, mode: .readOnly, trace: trace)
         try source.execute("BEGIN")
         try source.readSchema()
+        let connection = try lockDamaged(damage, mode: files.attributes(destination).mode)
+        try stop.check()
         session.head.phase = .swap
         session.head.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
-        let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
-        try damaged.replace(of: damage, with: source, keepingIn: snapshots.snapshots.folder, stop: stop) { kept in
-            session.rollback.kept = kept
-            try session.save()
-        }
-        return finish(snapshot, replaced: nil, session)
-    }
-}
-
-/// The file at the path of a store that is to be replaced.
-enum RollbackPlace {
-    case store
-    /// A file that SQLite or Core Data cannot read, with the reason.
-    case damaged(FerryError)
-    case nothing
-
-    init(_ store: String, files: FileLayer) throws {
-        guard let attributes = try files.attributesIfPresent(store) else {
-            self = .nothing
-            return
-        }
-        guard attributes.isRegularFile else { throw FerryError.notADatabase(store, "a pipe, a socket or a device") }
-        do {
-            try OpenedStore.reading(store, files: files) { _ in }
-            self = .store
-        } catch let error as FerryError where Self.isDamage(error) {
-            self = .damaged(error)
-        }
-    }
-
-    /// Whether an error says that no program can read the file as a store.
-    static func isDamage(_ error: FerryError) -> Bool {
-        if [.notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
-            return true
-        }
-        return (error.cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
-    }
-
-    static func notWritable(_ store: String) -> FerryError {
-        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
-    }
-}
-
-/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
-struct DamagedStore {
-    let store: StoreFileNames
-    let files: FileLayer
-    var trace: TraceHook?
-
-    /// Replaces the content under SQLite's own lock.
-    ///
-    /// `damage` is the reason why SQLite cannot read the store. The source is in a transaction that has read the new
-    /// content; `save` records the copies and the intent durably.
-    ///
-    /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
-    func replace(
-        of damage: FerryError, with source: Connection, keepingIn keptFolder: String, stop: StopRequest,
-        save: ([String]) throws -> Void
-    ) throws {
-        let connection = try Connection(path: store.main, mode: .readWrite, vfs: files.vfs(), trace: trace)
-        guard !connection.isReadOnly else { throw RollbackPlace.notWritable(store.main) }
-        connection.keepWriteAheadLogOnClose()
-        try connection.syncFully()
-        // The lock that a transaction of this connection takes continues after it.
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        guard try connection.lockFile() else { throw FerryError.storeInUse(store.main) }
-        // A journal that is gone now was that of an active writer.
-        if damage.code == .hotJournal, try (files.attributesIfPresent(store.journal)?.size ?? 0) == 0 {
-            throw FerryError.storeInUse(store.main)
-        }
-        try stop.check()
-        let name = try freeName(in: keptFolder)
-        try save(try keepMainFile(of: connection, as: name) + keepSideFiles(as: name))
-        try removeSideFiles()
+        session.head.kept = try keepFiles(of: connection)
+        try session.save()
+        let names = StoreFileNames(store)
+        try names.removeSides(files: files)
+        try files.syncFolder(FileLayer.parent(of: store))
         // SQLite treats a file without bytes as a database without tables.
         try connection.emptyFile()
         try connection.execute("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA")
         try connection.overwrite(with: source) { _ in }
         try connection.checkPlace()
-        try files.removeIfPresent(store.journal)
+        try files.removeIfPresent(names.journal)
     }
 
-    /// Copies the side files of a missing main file, and returns the paths of the copies.
-    func keepSideFiles(in keptFolder: String) throws -> [String] {
-        try keepSideFiles(as: freeName(in: keptFolder))
-    }
-
-    /// Removes the side files, of which durable copies exist.
-    func removeSideFiles() throws {
-        try store.removeSides(files: files)
-        try files.syncFolder(FileLayer.parent(of: store.main))
-    }
-
-    private func keepSideFiles(as name: String) throws -> [String] {
-        var kept: [String] = []
-        for (side, ending) in [(store.log, "-wal"), (store.journal, "-journal")] {
-            guard let attributes = try files.attributesIfPresent(side), attributes.size > 0 else { continue }
-            try files.copy(side, to: name + ending)
-            kept.append(name + ending)
+    /// Locks the main file, made with the mode if it is missing, as long as the connection is open.
+    ///
+    /// `damage` is the reason why SQLite cannot read the store.
+    ///
+    /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
+    private func lockDamaged(_ damage: FerryError, mode: UInt32) throws -> Connection {
+        if try !files.exists(store) {
+            var file = try files.create(store, mode: mode)
+            try file.close()
         }
-        if !kept.isEmpty { try files.syncFolder(FileLayer.parent(of: name)) }
+        let connection = try Connection(path: store, mode: .readWrite, vfs: files.vfs(), trace: trace)
+        guard !connection.isReadOnly else { throw FerryError.notWritable(store) }
+        connection.keepWriteAheadLogOnClose()
+        try connection.syncFully()
+        // The lock that a transaction of this connection takes continues after it.
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        guard try connection.lockFile() else { throw FerryError.storeInUse(store) }
+        // A journal that is gone now was that of an active writer.
+        let journal = StoreFileNames(store).journal
+        if damage.code == .hotJournal, try (files.attributesIfPresent(journal)?.size ?? 0) == 0 {
+            throw FerryError.storeInUse(store)
+        }
+        return connection
+    }
+
+    /// Copies the files that are not empty into the snapshots' folder.
+    ///
+    /// The main file is read over the connection's own descriptor: closing another one on it would end its lock.
+    private func keepFiles(of connection: Connection) throws -> [String] {
+        let folder = snapshots.snapshots.folder
+        try files.createDirectory(folder)
+        let stamp = "\(folder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-replaced"
+        let name = try files.freePath(stamp, endings: [".sqlite", ".sqlite-wal", ".sqlite-journal"]) + ".sqlite"
+        var kept: [String] = []
+        for ending in ["", "-wal", "-journal"] {
+            guard let file = try files.attributesIfPresent(store + ending), file.size > 0 else { continue }
+            kept.append(name + ending)
+            guard ending.isEmpty else {
+                try files.copy(store + ending, to: name + ending)
+                continue
+            }
+            var output = try files.create(name, mode: file.mode)
+            while case let bytes = try connection.rawBytes(count: 256 << 10, at: output.offset), !bytes.isEmpty {
+                try output.write(bytes)
+            }
+            try output.sync()
+            try output.close()
+        }
+        if !kept.isEmpty { try files.syncFolder(folder) }
         return kept
     }
+}
 
-    /// Copies over the connection's own descriptor: closing another one on the file would end its lock.
-    private func keepMainFile(of connection: Connection, as name: String) throws -> [String] {
-        guard let attributes = try files.attributesIfPresent(store.main), attributes.size > 0 else { return [] }
-        var output = try files.create(name, mode: attributes.mode)
-        while true {
-            let bytes = try connection.rawBytes(count: 256 << 10, at: output.offset)
-            if bytes.isEmpty { break }
-            try output.write(bytes)
-        }
-        try output.sync()
-        try output.close()
-        try files.syncFolder(FileLayer.parent(of: name))
-        return [name]
+extension FerryError {
+    /// Whether no program can read the file as a store.
+    var isDamage: Bool {
+        if [.notFound, .notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(code) { return true }
+        return (cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
     }
 
-    private func freeName(in folder: String) throws -> String {
-        try files.createDirectory(folder)
-        let name = "\(folder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-replaced"
-        return try files.freePath(name, endings: [".sqlite", ".sqlite-wal", ".sqlite-journal"]) + ".sqlite"
+    fileprivate static func notWritable(_ store: String) -> FerryError {
+        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
     }
 }

@@ -14,7 +14,7 @@ package struct Swap {
     let sourceGuard: SourceGuard
     /// The new content: a finished database without an open connection.
     let destination: String
-    let session: any RunSession
+    let session: RunSession
     /// Whether SQLite may be unable to read the store that is replaced, as in a rollback.
     var mayBeDamaged = false
     var memory = MemoryBudget()
@@ -75,20 +75,21 @@ package struct Swap {
             }
         } catch {
             // The first error is reported; the next call restores the rest.
-            do { try journal.abandon() } catch {}
+            do { try journal.restore(isDone: false) } catch {}
             throw error
         }
         stop.unitIsDone()
         try connection.checkPlace()
-        try journal.end()
+        try journal.restore(isDone: true)
+        // No other connection has a part of the new content in the `-wal`.
+        connection.keepWriteAheadLogOnClose(false)
         session.head.ended = try journal.lockExclusively().store.withoutLog
     }
 }
 
 extension Swap {
     /// A swap for tests.
-    package init(_ destination: String, over sourceGuard: SourceGuard, in session: any RunSession, largestLogged: Int64)
-    {
+    package init(_ destination: String, over sourceGuard: SourceGuard, in session: RunSession, largestLogged: Int64) {
         self.init(sourceGuard: sourceGuard, destination: destination, session: session, largestLogged: largestLogged)
     }
 }
@@ -98,13 +99,11 @@ extension Swap {
 /// - Throws: ``FerryError`` when a side file has content: the main file is then not the whole database.
 func removeEmptyJournals(of database: String, files: FileLayer) throws {
     let names = StoreFileNames(database)
-    for side in [names.log, names.journal] {
-        // TRUNCATE mode leaves an empty journal behind.
-        guard try (files.attributesIfPresent(side)?.size ?? 0) == 0 else {
-            throw FerryError(
-                .internalError, "\(side) is not empty, so \(database) is not a finished store.",
-                remedy: "\(action: .again) with \(on: .restart).")
-        }
+    // TRUNCATE mode leaves an empty journal behind.
+    guard try names.areJournalsEmpty(files: files) else {
+        throw FerryError(
+            .internalError, "A journal of \(database) is not empty, so it is not a finished store.",
+            remedy: "\(action: .again) with \(on: .restart).")
     }
     try names.removeSides(files: files)
 }
@@ -126,18 +125,22 @@ extension Connection {
 package enum SwapIntent: Codable, Hashable, Sendable {
     /// One transaction replaces the content of the store's file.
     case overwrite(Overwrite)
-    /// A rename moves a file to a free path and keeps its device and inode.
+    /// A rename moves an output to its free path and keeps its device and inode; only the run may write it before its end.
     case place(Place)
 
     package struct Overwrite: Codable, Hashable, Sendable {
-        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was not a database.
-        var schemaVersion: Int64?
+        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was not a database, and
+        /// for a step on the store itself.
+        private var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
-        var hashes: [String: String]
+        private var hashes: [String: String]
+
+        /// The intent of a step on the store itself.
+        init(to hashes: [String: [UInt8]]) { self.hashes = hashes.mapValues(\.hexadecimal) }
 
         init(ofSchema version: Int64?, by source: Connection) throws {
+            self.init(to: try StoreMetadata.read(from: source).hashes)
             schemaVersion = version
-            hashes = try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)
         }
 
         /// Whether the database has the new content, or a later state of it.
@@ -150,16 +153,11 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     package struct Place: Codable, Hashable, Sendable {
         private var device: UInt64
         private var inode: UInt64
-        /// The size of an output, which only the run may write before its end; absent for a store, which its app may
-        /// open at once.
-        private var bytes: Int64?
-        private var modified: Int64?
+        private var bytes: Int64
+        private var modified: Int64
 
-        init(ofStore file: FileAttributes) { (device, inode) = (file.device, file.inode) }
-
-        init(ofOutput file: FileAttributes) {
-            self.init(ofStore: file)
-            (bytes, modified) = (file.size, file.modified)
+        init(_ file: FileAttributes) {
+            (device, inode, bytes, modified) = (file.device, file.inode, file.size, file.modified)
         }
 
         /// - Throws: ``FerryError`` `.outputExists` when the file is in place and was written to since.
@@ -167,7 +165,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
             guard let file = try files.attributesIfPresent(path), file.device == device, file.inode == inode else {
                 return false
             }
-            guard file.size == bytes ?? file.size, file.modified == modified ?? file.modified else {
+            guard file.size == bytes, file.modified == modified else {
                 throw FerryError(
                     .outputExists,
                     "\(path) was written by an earlier call of this run and then changed by another program.",

@@ -79,8 +79,8 @@ struct RunDatabase {
         }
     }
 
-    /// Drops the progress table, and deletes the journal beside the destination, which gets a journal mode.
-    func finish(journal: String) throws {
+    /// Drops the progress table, and deletes the journal beside the destination, whose main file then has all of it.
+    func finish() throws {
         let connection = try connect(file.destinationPath)
         try connection.syncFully()
         // SQLite deletes this connection's journal at the commit, and only EXTRA syncs the folder then. Otherwise a
@@ -88,10 +88,8 @@ struct RunDatabase {
         try connection.execute("PRAGMA main.synchronous = EXTRA")
         try attachSource(to: connection)
         try ProgressTable.drop(on: connection)
-        let mode = try connection.setPragma("journal_mode", to: journal)?.text
-        guard mode == journal.lowercased() else {
-            throw FerryError(
-                .internalError, "The journal mode of \(file.destinationPath) could not be set to \(journal).")
+        guard try connection.setPragma("journal_mode", to: "DELETE")?.text == "delete" else {
+            throw FerryError(.internalError, "The journal mode of \(file.destinationPath) could not be set to DELETE.")
         }
     }
 

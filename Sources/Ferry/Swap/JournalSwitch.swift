@@ -13,73 +13,44 @@ internal import FerrySQLite
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection
-    let session: any RunSession
+    let session: RunSession
 
     private var files: FileLayer { session.folder.files }
-    private var head: RunHead {
+    private var head: RunRecord {
         get { session.head }
         nonmutating set { session.head = newValue }
     }
     private var store: StoreFileNames { StoreFileNames(connection.path) }
 
-    // MARK: Leaving WAL mode
-
-    /// Gets exclusive access to the store, writes its `-wal` back, and changes to a rollback journal.
-    ///
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
-    func leaveLog() throws {
-        // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
-        try connection.readSchema()
-        var now = try lockExclusively { try head.checkSource($0) }
-        if now.store.walFrames != nil { now = try writeBack() }
-        now.store = now.store.withoutLog
-        head.checkpointed = now
-        head.rollbackMode = now.store.withRollbackJournal
-        try session.save()
-        try setMode("TRUNCATE")
-    }
-
-    /// Writes the `-wal` back without emptying it, and returns the store's new fingerprint.
-    ///
-    /// The record is saved between this step and the removal of the `-wal`: the `-wal` shows that nothing was
-    /// committed, and after its removal the main file is as recorded.
-    private func writeBack() throws -> Fingerprint {
-        guard try connection.checkpoint("PASSIVE") else { throw inUse }
-        return try lockExclusively()
-    }
-
     /// Locks the store exclusively, beyond the transaction, and returns its fingerprint.
     @discardableResult
     func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
-        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        do {
-            try connection.execute("BEGIN EXCLUSIVE")
-        } catch {
-            guard error.isBusy else { throw error }
-            throw inUse
-        }
+        guard try connection.beginExclusively() else { throw inUse }
         let now = Fingerprint(store: try PageReader(connection).fingerprint(files: files))
         try check(now)
         try connection.execute("ROLLBACK")
         return now
     }
 
-    private func setMode(_ mode: String) throws {
-        let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
-        guard answer == mode.lowercased() else { throw inUse }
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program reads or writes the store.
+    func setMode(_ mode: String) throws {
+        do {
+            let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
+            guard answer == mode.lowercased() else { throw inUse }
+        } catch let error as DatabaseError where error.isBusy {
+            throw inUse
+        }
     }
 
-    private var inUse: FerryError { Self.inUse(store.main) }
-
-    static func inUse(_ path: String) -> FerryError {
+    private var inUse: FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
+            .storeInUseAtSwap, "\(store.main) is open in another program, so it was not changed.",
             remedy: "Close that program and \(action: .again); finished work is kept.")
     }
 
     // MARK: Returning to WAL mode
 
-    func returnToLog() throws {
+    private func returnToLog() throws {
         try setMode("WAL")
         // The journal is empty, and no other connection can have begun a new one.
         try files.removeIfPresent(store.journal)
@@ -88,8 +59,7 @@ struct JournalSwitch {
     }
 
     /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
-    func restoreLog(wasRolledBack: Bool) throws {
-        guard let rollbackMode = head.rollbackMode else { return }
+    private func restoreLog(from rollbackMode: DatabaseFingerprint, wasRolledBack: Bool) throws {
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
         let now = try lockExclusively().store
@@ -100,7 +70,7 @@ struct JournalSwitch {
             head.source.store = now.withoutLog
         } else {
             try returnToLog()
-            // Another program has written, or the transaction was committed.
+            // Another program has written.
             guard now.isSame(butForTime: rollbackMode) else { return }
             head.source.store = try lockExclusively().store.withoutLog
         }
@@ -110,23 +80,19 @@ struct JournalSwitch {
     }
 }
 
-/// WAL mode for a step on a store with a rollback journal.
+/// The journal after a transaction.
 extension JournalSwitch {
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program reads or writes the store.
-    func enterLog() throws {
-        do {
-            try setMode("WAL")
-        } catch let error as DatabaseError where error.isBusy {
-            throw inUse
-        }
-    }
-
-    /// Ends a step on the store, also after a kill: empties the `-wal`, and gives the store its rollback journal back.
+    /// Leaves the whole store in its main file, in its former journal mode: after a transaction, also a killed one.
     ///
     /// A failed transaction leaves frames in a `-wal` that had none; one with frames of another program stays as it is. A
     /// store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
-    func restoreJournal(isDone: Bool = false) throws {
-        guard try isLogged() else { return }
+    func restore(isDone: Bool, wasRolledBack: Bool = false) throws {
+        if let rollbackMode = head.rollbackMode {
+            guard isDone else { return try restoreLog(from: rollbackMode, wasRolledBack: wasRolledBack) }
+            try lockExclusively()
+            return try returnToLog()
+        }
+        guard try isLogged() else { return try removeEmptyJournal() }
         // A page that a reader keeps from being written back is written back when the store is next opened.
         if isDone || head.source.store.walFrames == nil { _ = try connection.checkpoint("TRUNCATE") }
         guard !head.source.store.usesWriteAheadLog else { return }
@@ -134,8 +100,21 @@ extension JournalSwitch {
         do {
             try setMode("DELETE")
         } catch let error as FerryError where error.code == .storeInUseAtSwap {
-        } catch let error as DatabaseError where error.isBusy {
         }
+    }
+
+    private func isLogged() throws -> Bool { try connection.pragma("journal_mode")?.text == "wal" }
+
+    /// Removes an empty journal, unless another program has the store open; SQLite has rolled back one with content.
+    private func removeEmptyJournal() throws {
+        func isEmpty() throws -> Bool { try files.attributesIfPresent(store.journal)?.size == 0 }
+        guard try isEmpty() else { return }
+        do {
+            try lockExclusively()
+        } catch let error as FerryError where error.code == .storeInUseAtSwap {
+            return
+        }
+        if try isEmpty() { try files.removeIfPresent(store.journal) }
     }
 }
 
@@ -154,50 +133,25 @@ extension JournalSwitch {
             try session.save()
             return try setMode("TRUNCATE")
         }
+        // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
+        try connection.readSchema()
         let pageSize = try source.pragma("page_size")?.integer ?? 0
-        guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
-            return try leaveLog()
+        let staysLogged =
+            try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer
+        var now = try lockExclusively { try head.checkSource($0) }
+        if staysLogged, now.store.walFrames == nil { return try session.save() }
+        if now.store.walFrames != nil {
+            // Without emptying it: the `-wal` shows that nothing was committed, and after its removal the main file is
+            // as recorded.
+            guard try connection.checkpoint("PASSIVE") else { throw inUse }
+            now = try lockExclusively()
         }
-        let now = try lockExclusively { try head.checkSource($0) }
-        guard now.store.walFrames != nil else { return try session.save() }
-        var written = try writeBack()
-        written.store = written.store.withoutLog
-        head.checkpointed = written
+        now.store = now.store.withoutLog
+        head.checkpointed = now
+        if !staysLogged { head.rollbackMode = now.store.withRollbackJournal }
         try session.save()
+        guard staysLogged else { return try setMode("TRUNCATE") }
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
         try lockExclusively { try head.checkSource($0) }
-    }
-
-    /// Leaves the whole store in its main file, in its former journal mode, after COMMIT.
-    func end() throws {
-        if head.rollbackMode != nil { return try returnToLog() }
-        guard try isLogged() else { return try removeEmptyJournal() }
-        guard try connection.checkpoint("TRUNCATE") else { throw inUse }
-        connection.keepWriteAheadLogOnClose(false)
-    }
-
-    /// Does the work of ``end()`` after a transaction that failed; the next call does the rest.
-    func abandon() throws {
-        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
-        if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }
-    }
-
-    /// Ends a swap that was killed after its COMMIT; another program may have opened the store meanwhile.
-    func endAfterKill() throws {
-        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
-        if try isLogged() {
-            _ = try connection.checkpoint("TRUNCATE")
-        } else {
-            try lockExclusively()
-            try removeEmptyJournal()
-        }
-    }
-
-    private func isLogged() throws -> Bool { try connection.pragma("journal_mode")?.text == "wal" }
-
-    /// Removes an empty journal of the exclusively locked store; SQLite could not roll back a journal with content.
-    private func removeEmptyJournal() throws {
-        guard try files.attributesIfPresent(store.journal)?.size == 0 else { return }
-        try files.removeIfPresent(store.journal)
     }
 }
