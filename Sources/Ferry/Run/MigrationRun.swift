@@ -19,7 +19,7 @@ final class MigrationRun {
     let files: FileLayer
     let start = Clock.nanoseconds()
     /// The peak memory of the process before this call; nil if the system does not report it.
-    let peakBefore = ProcessUse.peakMemory(files: FileLayer())
+    let peakBefore = ProcessUse.peakMemory()
     var chunkTimes = ChunkTimes()
     /// The one clock of the run: what is counted beforehand has the time that the rows will have.
     lazy var now = configuration.now().timeIntervalSinceReferenceDate
@@ -317,7 +317,7 @@ final class MigrationRun {
         var report = MigrationReport(
             outcome: .upToDate, store: Self.url(place.result), from: name, to: name, chain: [name], mode: .nothing)
         report.wallTime = time(since: start)
-        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory()
         report.warnings = warnings
         report.repaired = repaired
         report.snapshot = snapshotOfRepair.map(Self.url)
