@@ -4,8 +4,11 @@ internal import FerryPlan
 extension Configuration {
     /// The refusal of losses that are not allowed; nil if all are allowed.
     func refusal(of losses: [ChainLoss], hasMappingModels: Bool = true) -> FerryError? {
+        guard !self.losses.areAllowed else { return nil }
         let open = losses.filter { loss in
-            isRefused(loss) && self.losses.exceptions.isDisjoint(with: [loss.name, loss.entity])
+            // What `damaged` leaves out was asked for.
+            !loss.isDamage && loss.count.number > 0
+                && self.losses.exceptions.isDisjoint(with: [loss.name, loss.entity])
         }
         guard let first = open.first else { return nil }
         let names = open.map(\.name).distinct
@@ -21,11 +24,6 @@ extension Configuration {
                 or every loss with \(setting: .losses, .choice("allow")).
                 """,
             place: .init(entity: first.entity, property: first.property), cause: RefusedLosses(names: names))
-    }
-
-    private func isRefused(_ loss: ChainLoss) -> Bool {
-        // What `damaged` leaves out was asked for.
-        !losses.areAllowed && !loss.isDamage && loss.count.number > 0
     }
 
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> Remedy {

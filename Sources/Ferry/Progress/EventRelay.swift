@@ -66,13 +66,8 @@ final class EventRelay: Sendable {
 struct PhaseClock {
     private var phase = Phase.preflight
     private var start = Clock.nanoseconds()
-    private var bytes = PhaseClock.processBytes
+    private var bytes = ProcessUse.now()
     private var uses: [PhaseUse] = []
-
-    private static var processBytes: ProcessUse? {
-        // A file layer of its own: measuring must not change the count of the run's file operations.
-        ProcessUse.now(files: FileLayer())
-    }
 
     mutating func begin(_ next: Phase) {
         guard next != phase else { return }
@@ -87,10 +82,9 @@ struct PhaseClock {
     }
 
     private mutating func settle() {
-        let (now, bytesNow) = (Clock.nanoseconds(), Self.processBytes)
+        let (now, bytesNow) = (Clock.nanoseconds(), ProcessUse.now())
         var use = PhaseUse(phase: phase, seconds: Double(Clock.nanoseconds(from: start, to: now)) / 1e9)
-        // A file layer of its own, as above.
-        use.peakMemory = ProcessUse.peakMemory(files: FileLayer())
+        use.peakMemory = ProcessUse.peakMemory()
         if let bytes, let bytesNow {
             (use.bytesRead, use.bytesWritten) = (bytesNow.read - bytes.read, bytesNow.written - bytes.written)
         }

@@ -69,7 +69,7 @@ extension MigrationRun {
         let limit = Int64(configuration.limits.memory)
         // Of a process that had passed the limit before, with another store for example, nothing can be said.
         guard configuration.ownsProcess, let before = peakBefore, before <= limit,
-            let peak = ProcessUse.peakMemory(files: FileLayer()), peak > limit
+            let peak = ProcessUse.peakMemory(), peak > limit
         else { return }
         let phase = phases.filter { $0.peakMemory ?? 0 > limit }.min { $0.peakMemory ?? 0 < $1.peakMemory ?? 0 }
         warn(
@@ -109,7 +109,7 @@ extension MigrationRun {
             report.longestUnit = .clamped(nanoseconds: stop.longestUnitNanoseconds)
             report.peakDiskBytes = meter.diskBytes
         }
-        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory()
         let own = relay.phases
         report.bytesRead = own.map(\.bytesRead).reduce(0, [PhaseUse].sum)
         report.bytesWritten = own.map(\.bytesWritten).reduce(0, [PhaseUse].sum)

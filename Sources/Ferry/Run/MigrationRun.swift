@@ -19,7 +19,7 @@ final class MigrationRun {
     let files: FileLayer
     let start = Clock.nanoseconds()
     /// The peak memory of the process before this call; nil if the system does not report it.
-    let peakBefore = ProcessUse.peakMemory(files: FileLayer())
+    let peakBefore = ProcessUse.peakMemory()
     var chunkTimes = ChunkTimes()
     /// The one clock of the run: what is counted beforehand has the time that the rows will have.
     lazy var now = configuration.now().timeIntervalSinceReferenceDate
@@ -143,12 +143,14 @@ final class MigrationRun {
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        // A run that has begun has passed preflight.
-        if left != nil { try Self.refuse(report.refusals) }
+        // Losses are refused after the scans, with what these find; what else is refused needs none.
+        if left != nil || report.refusals.contains(where: { $0.code != .lossRefused }) {
+            try refuse(report.refusals, of: planned, store, isBegun: left != nil)
+        }
         let known = try left.flatMap { try continued($0, planned.plan, sourceGuard) }
         let begun = try begin(
             planned.plan, record(planned.plan, of: planned), sourceGuard, folder: found, known: known
-        ) { try preflight(store, planned, report.refusals) }
+        ) { try preflight(store, planned) }
         guard let session = begun else {
             return try upToDate(sourceGuard, ends.target, leftover: found, isUnfinished: known != nil)
         }
@@ -233,17 +235,20 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    private func preflight(_ store: OpenedStore, _ planned: Planned, _ known: [FerryError]) throws -> Findings {
-        let plan = planned.plan
-        guard let input = preflightInput(planned, store) else {
-            try Self.refuse(known)
-            return Findings()
-        }
+    /// Refuses what is known without scans, like a plan; a run that has begun has passed preflight.
+    private func refuse(
+        _ known: [FerryError], of planned: Planned, _ store: OpenedStore, isBegun: Bool
+    ) throws {
+        guard !isBegun, let input = preflightInput(planned, store) else { return try Self.refuse(known) }
         var preflight = Preflight(input)
-        // Losses are refused after the scans, with what these find; what else is refused needs none.
-        let needsScans = known.allSatisfy { $0.code == .lossRefused }
-        let refusals = try refusals(known, planned, store, &preflight, scanning: needsScans)
-        if !needsScans { try Self.refuse(refusals) }
+        try Self.refuse(refusals(known, planned, store, &preflight, scanning: false))
+    }
+
+    private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
+        let plan = planned.plan
+        guard let input = preflightInput(planned, store) else { return Findings() }
+        var preflight = Preflight(input)
+        let refusals = try refusals([], planned, store, &preflight)
         var findings = Findings(preflight.findings, isInPlace: plan.steps[0].mode == .inPlace)
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.transformed = planned.transformed
@@ -317,7 +322,7 @@ final class MigrationRun {
         var report = MigrationReport(
             outcome: .upToDate, store: Self.url(place.result), from: name, to: name, chain: [name], mode: .nothing)
         report.wallTime = time(since: start)
-        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory()
         report.warnings = warnings
         report.repaired = repaired
         report.snapshot = snapshotOfRepair.map(Self.url)

@@ -40,14 +40,14 @@ package final class SourceGuard {
             (opened, access) = try Self.open(store, files: files) {
                 try Self.connect(store, $0, purpose, files: files, vfs: vfs, memory: memory, trace: trace)
             }
+            do {
+                try checkIsStore()
+            } catch {
+                // The first error is reported; a failed close leaves only empty side files.
+                do { try close() } catch {}
+                throw error
+            }
         } catch {
-            throw FerryError.namingRun(FerryError.beforeRun(error, on: path), on: path, files: files)
-        }
-        do {
-            try checkIsStore()
-        } catch {
-            // The first error is reported; a failed close leaves only empty side files.
-            do { try close() } catch {}
             throw FerryError.namingRun(FerryError.beforeRun(error, on: path), on: path, files: files)
         }
     }

@@ -44,7 +44,7 @@ struct GenerateCommand: Command {
             [
                 "store": output, "rows": total, "seed": Int64(options.seed), "bytes": bytes, "version": version.name,
                 "entities": JSON.list(rows) { ["name": $0.key, "rows": $0.value] },
-                "wallSeconds": seconds, "peakResidentBytes": ProcessUse.peakMemory(files: files),
+                "wallSeconds": seconds, "peakResidentBytes": ProcessUse.peakMemory(),
             ],
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "
