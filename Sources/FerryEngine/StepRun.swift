@@ -144,7 +144,7 @@ extension StepRun {
         policies: PolicyRegistry = PolicyRegistry(), keepsTables: Bool = false
     ) {
         var step = step
-        if !keepsTables { (step.mode, step.keptPart) = (.copy, nil) }
+        if !keepsTables { (step.needsCopyBecause, step.keptPart) = ("all tables are filled", nil) }
         let file = StepFile(folder: folder, sourcePath: sourcePath, isSourcePrivate: isSourcePrivate)
         self.init(step, in: .file(file), options: options, policies: policies)
     }

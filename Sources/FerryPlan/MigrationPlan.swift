@@ -72,7 +72,8 @@ package struct StepObstacle: Error {
 package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy }
 
-    package var mode: Mode
+    /// Beside a copy, a step in place runs in the run folder, never on the store.
+    package var mode: Mode { needsCopyBecause == nil ? .inPlace : .copy }
     /// The reason why a step is a copy; nil for steps in place.
     package var needsCopyBecause: String?
     package var resolved: ResolvedStep
@@ -88,7 +89,7 @@ package struct StepPlan: Sendable {
     /// New uniqueness constraints: allowed only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
     /// The steps that this step composes, in order; empty for a single step.
-    package var parts: [StepPlan] = []
+    package var parts: [ResolvedStep] = []
     /// Names of the versions from the step's first to its last.
     package var versions: [String] = []
     /// The reason why the step is not composed with the step before it; nil if this was not tried.
@@ -102,10 +103,13 @@ package struct StepPlan: Sendable {
     /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
 
-    /// Names of the mapping models, each once, in order.
+    /// The step itself, or those that it composes.
+    package var singles: [ResolvedStep] { parts.isEmpty ? [resolved] : parts }
+
+    /// Names of the mapping models, of a composed step each once, in order.
     package var mappingModelNames: [String] {
-        guard !parts.isEmpty else { return resolved.mappingModels.map(\.name) }
-        return parts.flatMap(\.mappingModelNames).distinct
+        let names = singles.flatMap(\.mappingModels).map(\.name)
+        return parts.isEmpty ? names : names.distinct
     }
 }
 

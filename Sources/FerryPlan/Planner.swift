@@ -129,7 +129,6 @@ package struct Planner: Sendable {
                 }
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
-            chooseModes(of: &plan)
             findKeptParts(of: &plan)
             return plan
         } catch {
@@ -151,14 +150,6 @@ package struct Planner: Sendable {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
             return step.resolved.warnings.filter { !losses.contains($0) }
-        }
-    }
-
-    /// Chooses in-place mode where possible; beside a copy, such a step runs in the run folder, never on the store.
-    private func chooseModes(of plan: inout MigrationPlan) {
-        for index in plan.steps.indices where plan.steps[index].needsCopyBecause == nil {
-            plan.steps[index].mode = .inPlace
-            for part in plan.steps[index].parts.indices { plan.steps[index].parts[part].mode = .inPlace }
         }
     }
 
@@ -225,7 +216,7 @@ package struct Planner: Sendable {
         let derivations = CarriedDerivations(step: resolution.step).refusals()
         guard derivations.isEmpty else { return (nil, derivations) }
         var step = StepPlan(
-            mode: .copy, resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
+            resolved: resolution.step, partitions: [], needsRowCheck: resolution.needsRowCheck,
             needsEmptySource: resolution.needsEmptySource, needsUniqueValues: resolution.needsUniqueValues)
         do throws(FerryError) {
             try executor.check(step.resolved)

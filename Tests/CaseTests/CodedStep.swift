@@ -41,7 +41,7 @@ enum CodedStep {
         var plan = Planner(catalog: ModelCatalog(versions: [source, target]), mappingModels: [mapping])
             .plan(from: source, to: target, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
-        plan.steps[0].mode = .copy
+        plan.steps[0].needsCopyBecause = "the test copies all rows"
         plan.fillAllTables(because: "the test copies all rows")
         plan.keepsSurroundings = true
         let run = StepRun(

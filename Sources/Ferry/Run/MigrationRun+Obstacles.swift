@@ -132,9 +132,8 @@ extension MigrationPlan {
             guard let reason = obstacles.allBecause ?? (steps[index].isInferred ? nil : obstacles.mappedBecause) else {
                 continue
             }
-            (steps[index].mode, steps[index].needsCopyBecause) = (.copy, reason)
+            steps[index].needsCopyBecause = reason
             (steps[index].keptPart, steps[index].fillsAllBecause) = (nil, reason)
-            for part in steps[index].parts.indices { steps[index].parts[part].mode = .copy }
         }
         if let reason = obstacles.wholeBecause { fillAllTables(because: reason) }
     }

@@ -164,8 +164,7 @@ extension KnownSchema {
 extension MigrationPlan {
     /// The SHA-256 of each mapping model from a file, by name.
     fileprivate var fingerprints: [String: String] {
-        let singles = steps.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
-        let models = singles.flatMap(\.resolved.mappingModels).filter { !$0.isInferred }
+        let models = steps.flatMap(\.singles).flatMap(\.mappingModels).filter { !$0.isInferred }
         return Dictionary(first: models.map { ($0.name, $0.fingerprint.hexadecimal) })
     }
 }

@@ -52,8 +52,8 @@ struct Composition {
             source: first.resolved.source, destination: second.resolved.destination, mappingModels: [mappingModel],
             entityMappings: mappings, warnings: first.resolved.warnings + second.resolved.warnings,
             middle: first.resolved.middle + [middle] + second.resolved.middle)
-        var step = StepPlan(mode: .copy, resolved: resolved, partitions: [])
-        step.parts = (first.parts.isEmpty ? [first] : first.parts) + (second.parts.isEmpty ? [second] : second.parts)
+        var step = StepPlan(resolved: resolved, partitions: [])
+        step.parts = first.singles + second.singles
         try addChecks(to: &step)
         return step
     }

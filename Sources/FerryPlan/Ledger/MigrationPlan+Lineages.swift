@@ -5,7 +5,7 @@ internal import FerryModel
 extension MigrationPlan {
     /// The properties that do not keep their name and entity through all versions, in the order of their names.
     package var lineages: [PropertyLineage] {
-        let resolved = steps.flatMap { $0.parts.isEmpty ? [$0.resolved] : $0.parts.map(\.resolved) }
+        let resolved = steps.flatMap(\.singles)
         guard let model = resolved.first?.source.model else { return [] }
         let carriers = resolved.map { StepCarriers($0) }
         var lineages: [PropertyLineage] = []

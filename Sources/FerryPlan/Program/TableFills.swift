@@ -13,13 +13,11 @@ package struct TableFills: Sendable, Equatable {
     package let joinTables: [JoinTableFill]
     /// By the position of the entity mapping.
     package let keys: [KeyRule]
-    /// Positions of the entity mappings whose objects may keep their keys, by the destination's root entity.
-    private let keepers: [String: [Int]]
     package let damage: LinkDamage
 
     /// The fills of a step in place: none.
     init(noneFrom source: StoreLayout) {
-        (columns, relationships, joinTables, keys, keepers) = ([], [], [], [], [:])
+        (columns, relationships, joinTables, keys) = ([], [], [], [])
         damage = LinkDamage([], of: [], in: source.model)
     }
 
@@ -38,10 +36,6 @@ package struct TableFills: Sendable, Equatable {
             JoinTableFill(table, assignments, resolved, source, found)
         }
         keys = KeyRule.all(step, assignments)
-        keepers = Dictionary(
-            grouping: resolved.entityMappings.filter(\.mayKeepPrimaryKeys),
-            by: { destination.model.root(of: $0.destination) }
-        ).mapValues { $0.map(\.position) }
         (relationships, self.damage) = (assignments, found)
     }
 
@@ -58,9 +52,6 @@ package struct TableFills: Sendable, Equatable {
                 .map { (assignment, $0) }
         }
     }
-
-    /// Positions of the mappings whose objects may keep their keys in the table of a root entity.
-    package func keepers(inTableOf root: String) -> [Int] { keepers[root] ?? [] }
 
     /// Whether any mapping stores associations of source objects with new objects.
     package var storesAssociations: Bool { keys.contains(where: \.storesAssociations) }

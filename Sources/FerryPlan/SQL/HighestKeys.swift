@@ -30,8 +30,9 @@ extension StepSQL {
 
     private func keptKeys(inTableOf entity: String) throws(FerryError) -> [String] {
         var (numbers, tables): (Set<Int64>, Set<String>) = ([], [])
-        for keeper in program.fills.keepers(inTableOf: destination.model.root(of: entity)) {
-            let mapping = plan.resolved.entityMappings[keeper]
+        let root = destination.model.root(of: entity)
+        for mapping in plan.resolved.entityMappings
+        where mapping.mayKeepPrimaryKeys && destination.model.root(of: mapping.destination) == root {
             if let number = source.number(of: source.model.root(of: mapping.source)) { numbers.insert(number) }
             tables.insert(try sourceTable(of: mapping))
         }

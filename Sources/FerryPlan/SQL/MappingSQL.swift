@@ -126,12 +126,6 @@ package struct MappingSQL {
             """, scope.parameters)
     }
 
-    /// Counts the objects and elements in the range after the filter.
-    package func count() throws(FerryError) -> BoundSQL {
-        let scope = try scope()
-        return BoundSQL("SELECT count(*) FROM \(scope.from)\(scope.where)", scope.parameters)
-    }
-
     /// Counts the objects and elements in the range before the filter, and those that it drops.
     package func countDropped() throws(FerryError) -> BoundSQL {
         var scope = try scope(filtered: false)

@@ -99,7 +99,7 @@ extension StepPlan {
     /// The step with all tables filled, of a store with anything else.
     func filled() -> StepPlan {
         var step = self
-        (step.mode, step.keptPart) = (.copy, KeptPart(ofNoTableOf: resolved))
+        (step.needsCopyBecause, step.keptPart) = ("the test fills all tables", KeptPart(ofNoTableOf: resolved))
         return step
     }
 }
