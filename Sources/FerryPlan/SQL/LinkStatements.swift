@@ -142,7 +142,7 @@ package struct LinkStatements {
             return SourceScope.Expansion(object: object)
         }
         guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
-            preconditionFailure("the path was checked when the relationship was resolved")
+            throw sql.notAPath(contribution.rule.name)
         }
         var expansion = SourceScope.Expansion(object: start)
         for case .key(let name) in steps {

@@ -123,9 +123,20 @@ extension MappingSQL {
         -> SourceScope.Object
     {
         if let object = scope.object(rule.from) { return object }
-        guard case .keyPath(let base, let steps) = rule.from, let names = steps.keys, let object = scope.object(base)
-        else { preconditionFailure("the path was checked when the relationship was resolved") }
-        return try scope.follow(names, from: object)
+        if case .keyPath(let base, let steps) = rule.from, let names = steps.keys, let object = scope.object(base) {
+            return try scope.follow(names, from: object)
+        }
+        throw notAPath(rule.name)
+    }
+
+    /// The error for a relationship whose `from` has no known start.
+    func notAPath(_ relationship: String) -> FerryError {
+        FerryError(
+            .badExpression,
+            "Relationship \(relationship) of entity mapping \(mapping.name) takes objects from something "
+                + "other than a path.",
+            remedy: "Start its \"from\" at $source or at the iteration's variable.",
+            place: .init(entityMapping: mapping.name, property: relationship))
     }
 
     /// The condition under which another mapping migrated the object, and its new key.

@@ -26,7 +26,9 @@ extension SourceScope {
             return
         }
         guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
-            preconditionFailure("the path was checked when the iteration was resolved")
+            throw FerryError(
+                .badExpression, "`\(iteration.elements)` is not a relationship, so forEach cannot iterate over it.",
+                remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').")
         }
         let start = try follow(Array(names.dropLast()), from: source)
         let element =
