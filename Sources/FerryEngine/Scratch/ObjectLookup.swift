@@ -9,8 +9,8 @@ final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 /// Finds an object of an entity by its values, among all that the new store has so far.
 ///
 /// The lookup compares keyed hashes of 126 bits. While a table of fixed size holds all objects, a hash that is not in
-/// it is new. Otherwise a table in scratch has the older objects, the table of fixed size is its cache, and a filter of fixed
-/// size tells which hashes may be in scratch.
+/// it is new. Otherwise scratch has the older objects (``SavedObjects``), the table of fixed size is its cache, and a filter
+/// of fixed size tells which hashes may be in scratch.
 /// Unsaved objects are read from the new store's rows, so a resumed run, or a repeated chunk, finds the same ones.
 package final class ObjectLookup {
     /// 1 MiB: half a million objects set one bit in sixteen at most.
@@ -18,7 +18,6 @@ package final class ObjectLookup {
 
     /// Makes the names of the SQL functions unique on the connection.
     private let id: Int
-    private let name: String
     private let connection: Connection
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
@@ -26,16 +25,12 @@ package final class ObjectLookup {
     private let nilIsEqual: Bool
     private let known: ObjectHashTable
     private let learn: Statement
-    private let search: Statement
-    private let save: Statement
-    private let record: Statement
+    private let saved: SavedObjects
     private let owner = Owner<ObjectLookup>()
     /// Allocated at once, so that its size does not depend on the number of objects.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
     private var highest = Int64.min
-    /// Scratch has all objects with keys up to this one; nil before the first save.
-    private var saved: Int64?
     private var unsaved = 0
     /// The hash of the last search.
     private var hash = ObjectHashTable.Hash.none
@@ -47,7 +42,7 @@ package final class ObjectLookup {
         _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
         nilIsEqual: Bool = true, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
-        (self.name, self.connection, self.id, self.key, self.known) = (name, connection, id, key, known)
+        (self.connection, self.id, self.key, self.known) = (connection, id, key, known)
         affinities = columns.map(\.affinity)
         self.nilIsEqual = nilIsEqual
         // The function lives as long as the connection, and must not retain this lookup.
@@ -56,12 +51,7 @@ package final class ObjectLookup {
             [owner] arguments, _ in
             try owner.object?.learn(arguments)
         }
-        let hashes = ScratchDatabase.lookupTable(of: name)
-        search = try connection.prepare("SELECT destination FROM \(hashes) WHERE first = ?1 AND second = ?2")
-        save = try connection.prepare("INSERT INTO \(hashes) (first, second, destination) VALUES (?1, ?2, ?3)")
-        record = try connection.prepare("UPDATE \(ScratchDatabase.lookups) SET last = ?2 WHERE name = ?1")
-        // They run inside an SQL function, many times in a statement.
-        for statement in [search, save, record] { statement.isSilent = true }
+        saved = try SavedObjects(name, batch: known.capacity / 2, on: connection)
         // NOT INDEXED reads rows in the order of their keys: the object with the lowest key counts.
         learn = try connection.prepare(
             """
@@ -79,7 +69,7 @@ package final class ObjectLookup {
     /// `last` is the highest key in the table; if a known key is higher, SQLite rolled a unit back.
     package func begin(after last: Int64) throws {
         // A rollback of a unit also removes its saved objects.
-        if try !isComplete || highest > last || lastInScratch() != saved { try reset() }
+        if try !isComplete || highest > last || !saved.isCurrent() { try reset() }
         guard !isComplete || highest < last else { return }
         try learn.bind(.integer(highest), named: ":last")
         try learn.run()
@@ -87,20 +77,14 @@ package final class ObjectLookup {
         isComplete = true
     }
 
-    private func lastInScratch() throws(DatabaseError) -> Int64? {
-        try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)])
-    }
-
     /// Resets the lookup to the state in scratch.
     private func reset() throws {
         isComplete = false
         known.removeAll()
         for index in filter.indices { filter[index] = 0 }
-        saved = try lastInScratch()
-        (highest, unsaved) = (saved ?? .min, 0)
-        guard saved != nil else { return }
-        let seconds = try connection.prepare("SELECT second FROM \(ScratchDatabase.lookupTable(of: name))")
-        while try seconds.step() { addToFilter(Self.word(seconds.integer(0))) }
+        try saved.reload()
+        (highest, unsaved) = (saved.last ?? .min, 0)
+        if saved.last != nil { try saved.eachSecond(addToFilter) }
     }
 
     /// The key of the object with the values of the arguments from `first` on, in the order of the columns, or nil.
@@ -108,7 +92,7 @@ package final class ObjectLookup {
         hash = hash(of: arguments, from: first)
         guard hash != .none else { return nil }
         if let key = known.key(of: hash) { return key }
-        guard saved != nil, filterContains(hash.second), let key = try keyInScratch() else { return nil }
+        guard saved.last != nil, filterContains(hash.second), let key = try saved.key(of: hash) else { return nil }
         // The next search may want the same object; without room, it reads scratch again.
         if !known.add(key, with: hash) {
             try makeRoom()
@@ -128,13 +112,6 @@ package final class ObjectLookup {
             "SELECT \(function)(\(affinities.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))")
         search.isSilent = true
         return search
-    }
-
-    private func keyInScratch() throws(DatabaseError) -> Int64? {
-        try search.bind(Self.integer(hash.first), at: 1)
-        try search.bind(Self.integer(hash.second), at: 2)
-        defer { search.reset() }
-        return try search.step() ? search.integer(0) : nil
     }
 
     /// Adds an object under the values of the last search, which found none.
@@ -164,9 +141,9 @@ package final class ObjectLookup {
     private func makeRoom() throws {
         // Saving few objects at a time is slow, so only saved objects leave the table.
         guard unsaved > known.capacity / 2 else {
-            known.makeRoom(keepingAbove: saved ?? .min)
+            known.makeRoom(keepingAbove: saved.last ?? .min)
             // If searches found all of them lately, few were removed; after the first call, none counts as found.
-            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved ?? .min) }
+            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
             return
         }
         try saveAll()
@@ -175,17 +152,14 @@ package final class ObjectLookup {
 
     /// Saves the unsaved objects, in the order of their hashes.
     private func saveAll() throws(DatabaseError) {
-        var place = 0
-        while let object = known.next(from: &place, above: saved ?? .min) {
+        var (place, added) = (0, Int64(0))
+        while let object = known.next(from: &place, above: saved.last ?? .min) {
             addToFilter(object.hash.second)
-            try save.bind(Self.integer(object.hash.first), at: 1)
-            try save.bind(Self.integer(object.hash.second), at: 2)
-            try save.bind(object.key, at: 3)
-            try save.run()
+            try saved.add(object.key, with: object.hash)
+            added += 1
         }
-        try record.bind([.text(name), .integer(highest)])
-        try record.run()
-        (saved, unsaved) = (highest, 0)
+        try saved.record(through: highest, added: added)
+        unsaved = 0
     }
 
     private func addToFilter(_ word: UInt64) {
@@ -197,10 +171,6 @@ package final class ObjectLookup {
         let bit = word >> (64 - Self.filterBits)
         return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
     }
-
-    /// A word of a hash as an integer of the same order, and back.
-    private static func integer(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ 1 << 63) }
-    private static func word(_ integer: Int64) -> UInt64 { UInt64(bitPattern: integer) ^ 1 << 63 }
 
     // MARK: Hashes
 
