@@ -118,7 +118,9 @@ struct TableSizes {
             let made = objects(madeBy: mapping)
             let taken = mapping.attributes.count { $0.expression != nil }
             let share = min(1, Double(taken + 1) / Double(layout.model.attributes(of: mapping.source).count + 1))
-            let bytes = made * max(Self.rowOfIntegers, share * bytes(ofRowOf: mapping.source))
+            // The elements of a JSON text divide its bytes among them.
+            let rows = if case .json? = mapping.iteration?.elements { rows(of: mapping.source) } else { made }
+            let bytes = max(made * Self.rowOfIntegers, rows * share * bytes(ofRowOf: mapping.source))
             next.add(made, bytes: bytes, of: mapping.destination)
             for rule in mapping.relationships {
                 guard case .join(let table, _, _, _, _)? = destination.storage(of: rule.name, in: mapping.destination)
