@@ -278,9 +278,13 @@ final class DefaultPolicyRow {
         of evaluator: RowEvaluator, _ cells: [Int], policy: (any PolicyFunctions)? = nil
     ) throws -> FunctionValue {
         let row = current
-        // An array of its own: a policy's function may read other values.
-        return try cells.map { row.borrowedValue($0) }
-            .withUnsafeBufferPointer { try evaluator.value(of: $0, policy: policy) }
+        // On the stack: an array for each row would be an allocation.
+        return try withUnsafeTemporaryAllocation(of: FunctionValue.self, capacity: cells.count) { values in
+            for (index, cell) in cells.enumerated() {
+                values.initializeElement(at: index, to: row.borrowedValue(cell))
+            }
+            return try evaluator.value(of: UnsafeBufferPointer(values), policy: policy)
+        }
     }
 
     /// Binds the values of unchanged columns to an INSERT; those of cells stay SQLite values.
