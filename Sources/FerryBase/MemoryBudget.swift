@@ -1,7 +1,7 @@
 /// The division of a run's memory limit into shares.
 ///
-/// Every cache, queue and buffer takes its size from a share, so that their sum stays below the limit for any number of
-/// rows. The caches of all connections that a phase has open are one share.
+/// Every cache takes its size from a share, so that their sum stays below the limit for any number of rows; what no share
+/// has is for buffers of fixed size. The caches of all connections that a phase has open are one share.
 package struct MemoryBudget: Sendable, Hashable {
     package static let defaultLimit = 32 << 20
     /// The program's pages, the Swift runtime, Foundation, small models, plan and prepared statements.
@@ -48,9 +48,6 @@ package struct MemoryBudget: Sendable, Hashable {
     /// The part of ``databases`` for the connections of the current phase.
     package var workingCaches: Int { databases - guardCache }
 
-    /// For rows between the reading and the writing thread.
-    package var queue: Int { spare / 15 * 2 }
-
     /// For find-or-create's table of objects.
     package var lookups: Int { spare / 15 * 4 }
 
@@ -72,7 +69,7 @@ package struct MemoryBudget: Sendable, Hashable {
     ///
     /// The run of a small store never nears the limit, and would spend much time on reloading the program's pages.
     ///
-    /// - Parameter store: The bytes of the store, the most that any cache or queue can hold.
+    /// - Parameter store: The bytes of the store, the most that any cache can hold.
     package func releaseUnused(before store: Int64) {
         let needed = Int64(Self.programOfPhase) + min(Int64(max(0, spare)), store)
         if let held = ResidentMemory.bytes(), held + needed <= Int64(limit) { return }

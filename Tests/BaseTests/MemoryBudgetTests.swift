@@ -7,28 +7,27 @@ struct MemoryBudgetTests {
     func staysBelowLimit(_ mebibytes: Int) {
         let budget = MemoryBudget(limit: mebibytes << 20)
         let shares = [
-            budget.guardCache + budget.workingCaches + budget.queue + budget.lookups,
+            budget.guardCache + budget.workingCaches + budget.lookups,
             budget.guardCache + budget.snapshot,
         ]
         for sum in shares { #expect(sum + MemoryBudget.program <= budget.limit) }
     }
 
-    @Test("At 32 MiB databases have 8 MiB, lookups 4 MiB, and rows in transit 2 MiB")
+    @Test("At 32 MiB databases have 8 MiB, and lookups 4 MiB")
     func sharesDefaultLimit() {
         let budget = MemoryBudget()
         #expect(budget.limit == 32 << 20)
         #expect(budget.databases == 8 << 20)
         #expect(budget.lookups == 4 << 20)
-        #expect(budget.queue == 2 << 20)
     }
 
     @Test("What models and plan hold is taken from the shares", arguments: [0, 3, 6, 10, 13, 17])
     func subtractsHeldMemory(_ mebibytes: Int) {
         let (limit, held) = (32 << 20, mebibytes << 20)
         let (budget, whole) = (MemoryBudget(limit: limit, held: held), MemoryBudget(limit: limit))
-        let shares = budget.guardCache + budget.workingCaches + budget.queue + budget.lookups
+        let shares = budget.guardCache + budget.workingCaches + budget.lookups
         #expect(shares + held + 11 << 20 <= limit)
-        #expect(shares < whole.databases + whole.queue + whole.lookups || held <= 6 << 20)
+        #expect(shares < whole.databases + whole.lookups || held <= 6 << 20)
         // The refused levels are those of the limit alone.
         #expect(budget.snapshot == whole.snapshot)
     }

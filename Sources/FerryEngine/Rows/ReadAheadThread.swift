@@ -27,7 +27,7 @@ final class ReadAheadThread: @unchecked Sendable {
 
     private enum Order { case read(KeyRange), end }
 
-    /// Three, so that neither of two equally fast threads waits: together a tenth of a run's batch memory.
+    /// Three, so that neither of two equally fast threads waits.
     private static let slotCount = 3
     /// Large enough that the threads seldom wake each other, small enough for the processor's caches.
     static let bufferBytes = 128 << 10
