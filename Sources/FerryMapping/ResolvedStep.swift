@@ -20,6 +20,9 @@ package final class ResolvedStep: Sendable {
     package let overruled: [OverruledRule]
     /// The versions between source and destination of a composed step, in order.
     package let middle: [ModelVersion]
+    /// The positions of entity mappings by name, of equal names the first, and by source entity.
+    private let named: [String: Int]
+    private let ofSource: [String: [Int]]
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
@@ -33,6 +36,8 @@ package final class ResolvedStep: Sendable {
         hasPolicies = entityMappings.contains { $0.policy != nil }
         self.overruled = overruled
         self.middle = middle
+        named = Dictionary(first: entityMappings.indices.map { (entityMappings[$0].name, $0) })
+        ofSource = Dictionary(grouping: entityMappings.indices) { entityMappings[$0].source }
         var seen: Set<FerryWarning> = []
         self.warnings = warnings.filter { seen.insert($0).inserted }
     }
@@ -44,76 +49,67 @@ package final class ResolvedStep: Sendable {
             warnings: warnings, overruled: overruled, middle: middle)
     }
 
-    package func entityMapping(named name: String) -> ResolvedEntityMapping? {
-        // Without a copy of each.
-        entityMappings.indices.first { entityMappings[$0].name == name }.map { entityMappings[$0] }
+    package func entityMapping(named name: String) -> ResolvedEntityMapping? { named[name].map { entityMappings[$0] } }
+
+    /// The entity mappings of one source entity, in processing order.
+    package func entityMappings(of source: String) -> [ResolvedEntityMapping] {
+        (ofSource[source] ?? []).map { entityMappings[$0] }
     }
 
     /// Source entities without an entity mapping, including abstract ones.
-    package var droppedEntities: [String] {
-        let mapped = Set(entityMappings.map(\.source))
-        return source.model.sortedEntityNames.filter { !mapped.contains($0) }
-    }
+    package var droppedEntities: [String] { source.model.sortedEntityNames.filter { ofSource[$0] == nil } }
 
     package var versions: [ModelVersion] { [source] + middle + [destination] }
 }
 
 /// One entity mapping with source and destination entity, and a value for every property it sets.
-package struct ResolvedEntityMapping: Sendable, Hashable {
+///
+/// A class, since plan, run and verification hold it in thousands of places.
+package final class ResolvedEntityMapping: Sendable {
     /// The index in ``ResolvedStep/entityMappings``.
-    package var position: Int
+    package let position: Int
     /// The index of its mapping model in ``ResolvedStep/mappingModels``.
-    package var mappingModel: Int
-    package var name: String
-    package var source: String
-    package var destination: String
-    package var filter: Predicate?
-    package var iteration: EntityMapping.Iteration?
-    package var unique: [String]
+    package let mappingModel: Int
+    package let name: String
+    package let source: String
+    package let destination: String
+    package let filter: Predicate?
+    package let iteration: EntityMapping.Iteration?
+    package let unique: [String]
     /// Whether nil in an attribute of ``unique`` equals nil; if not, an object with nil there finds no other object.
-    package var nilIsEqual = true
+    package let nilIsEqual: Bool
     /// Which of several equal objects stays.
-    package var keep = EntityMapping.Keep.first
+    package let keep: EntityMapping.Keep
     /// The name in the file of an entity mapping that `keep` made two of; nil for any other, and where it has a filter of
     /// its own.
-    package var separatedFrom: String?
-    /// Words for the object of several equal ones whose values stay.
-    package var keptObject: String {
-        switch keep {
-        case .first: "the first one"
-        case .last: "the last one"
-        case .newest(let value): "the one with the greatest \(value)"
-        }
-    }
+    package let separatedFrom: String?
     /// Every stored destination attribute in name order: its expression, or nil for the default value.
-    package var attributes: [ResolvedAttribute]
+    package let attributes: [ResolvedAttribute]
     /// Destination relationships that are set, in name order.
-    package var relationships: [ResolvedRelationship]
+    package let relationships: [ResolvedRelationship]
     /// Whether each source object keeps its `Z_PK`: no iteration, no `unique`, and the first mapping that carries its
     /// source root into its destination root.
     ///
     /// False with a policy, which may make no object or several: only its association finds these.
-    package var keepsPrimaryKey: Bool
+    package let keepsPrimaryKey: Bool
     /// The registered class name of its migration policy.
-    package var policy: String?
+    package let policy: String?
     /// The functions of the policy for expressions; nil without a policy.
-    package var policyFunctions: Set<String>?
+    package let policyFunctions: Set<String>?
     /// Whether the first object that a policy makes of a source object gets that object's `Z_PK`.
-    package var policyKeepsPrimaryKeys = false
-    package var readsEveryObject: Bool { filter == nil && iteration == nil }
-    /// Whether every object gives an attribute its value; of objects that become one, that holds for `unique` only.
-    package func isGivenByEach(_ attribute: String) -> Bool { unique.isEmpty || unique.contains(attribute) }
-    /// Whether objects may have the `Z_PK` of their sources.
-    package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
+    package let policyKeepsPrimaryKeys: Bool
     /// User info of the file, for policies.
-    package var userInfo: [String: String] = [:]
+    package let userInfo: [String: String]
     /// The name of the entity in each of ``ResolvedStep/middle``.
-    package var middle: [String] = []
+    package let middle: [String]
 
     package init(
         position: Int, mappingModel: Int, name: String, source: String, destination: String, filter: Predicate?,
-        iteration: EntityMapping.Iteration?, unique: [String], attributes: [ResolvedAttribute],
-        relationships: [ResolvedRelationship], keepsPrimaryKey: Bool
+        iteration: EntityMapping.Iteration?, unique: [String], nilIsEqual: Bool = true,
+        keep: EntityMapping.Keep = .first, separatedFrom: String? = nil, attributes: [ResolvedAttribute],
+        relationships: [ResolvedRelationship], keepsPrimaryKey: Bool, policy: String? = nil,
+        policyFunctions: Set<String>? = nil, policyKeepsPrimaryKeys: Bool = false, userInfo: [String: String] = [:],
+        middle: [String] = []
     ) {
         self.position = position
         self.mappingModel = mappingModel
@@ -123,10 +119,50 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         self.filter = filter
         self.iteration = iteration
         self.unique = unique
+        self.nilIsEqual = nilIsEqual
+        self.keep = keep
+        self.separatedFrom = separatedFrom
         self.attributes = attributes
         self.relationships = relationships
         self.keepsPrimaryKey = keepsPrimaryKey
+        self.policy = policy
+        self.policyFunctions = policyFunctions
+        self.policyKeepsPrimaryKeys = policyKeepsPrimaryKeys
+        self.userInfo = userInfo
+        self.middle = middle
     }
+
+    /// The same entity mapping with other parts.
+    package func with(
+        position: Int? = nil, source: String? = nil, filter: Predicate?? = nil,
+        iteration: EntityMapping.Iteration?? = nil, attributes: [ResolvedAttribute]? = nil,
+        relationships: [ResolvedRelationship]? = nil, keepsPrimaryKey: Bool? = nil
+    ) -> ResolvedEntityMapping {
+        ResolvedEntityMapping(
+            position: position ?? self.position, mappingModel: mappingModel, name: name,
+            source: source ?? self.source, destination: destination, filter: filter ?? self.filter,
+            iteration: iteration ?? self.iteration, unique: unique, nilIsEqual: nilIsEqual, keep: keep,
+            separatedFrom: separatedFrom, attributes: attributes ?? self.attributes,
+            relationships: relationships ?? self.relationships,
+            keepsPrimaryKey: keepsPrimaryKey ?? self.keepsPrimaryKey, policy: policy,
+            policyFunctions: policyFunctions, policyKeepsPrimaryKeys: policyKeepsPrimaryKeys, userInfo: userInfo,
+            middle: middle)
+    }
+
+    /// Words for the object of several equal ones whose values stay.
+    package var keptObject: String {
+        switch keep {
+        case .first: "the first one"
+        case .last: "the last one"
+        case .newest(let value): "the one with the greatest \(value)"
+        }
+    }
+
+    package var readsEveryObject: Bool { filter == nil && iteration == nil }
+    /// Whether every object gives an attribute its value; of objects that become one, that holds for `unique` only.
+    package func isGivenByEach(_ attribute: String) -> Bool { unique.isEmpty || unique.contains(attribute) }
+    /// Whether objects may have the `Z_PK` of their sources.
+    package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
 
     /// The name of the entity in each of ``ResolvedStep/versions``.
     package var entities: [String] { [source] + middle + [destination] }
@@ -134,6 +170,30 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     /// The rule by which a relationship relates the mapping's objects to those of another mapping.
     package func rule(_ relationship: String, to other: ResolvedEntityMapping) -> ResolvedRelationship? {
         relationships.first { $0.name == relationship && $0.mappings.contains(other.name) }
+    }
+}
+
+extension ResolvedEntityMapping: Hashable {
+    package static func == (one: ResolvedEntityMapping, other: ResolvedEntityMapping) -> Bool {
+        // Most are the same object.
+        one === other
+            || (one.position, one.mappingModel, one.name, one.source, one.destination, one.unique)
+                == (other.position, other.mappingModel, other.name, other.source, other.destination, other.unique)
+                && (one.filter, one.iteration, one.nilIsEqual, one.keep, one.separatedFrom, one.keepsPrimaryKey)
+                    == (
+                        other.filter, other.iteration, other.nilIsEqual, other.keep, other.separatedFrom,
+                        other.keepsPrimaryKey
+                    )
+                && (one.policy, one.policyFunctions, one.policyKeepsPrimaryKeys, one.userInfo, one.middle)
+                    == (
+                        other.policy, other.policyFunctions, other.policyKeepsPrimaryKeys, other.userInfo, other.middle
+                    )
+                && one.attributes == other.attributes && one.relationships == other.relationships
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(position)
+        hasher.combine(name)
     }
 }
 
@@ -198,20 +258,23 @@ extension ResolvedStep {
     /// Most entities are the same in two neighbouring versions, and a chain may have a hundred steps.
     package func sharing(with other: ResolvedStep) -> ResolvedStep {
         let others = Dictionary(first: other.entityMappings.map { ($0.destination, $0) })
-        var mappings = entityMappings
-        for index in mappings.indices {
-            guard let other = others[mappings[index].destination] else { continue }
-            Self.share(&mappings[index].attributes, with: other.attributes, by: \.name)
-            Self.share(&mappings[index].relationships, with: other.relationships, by: \.name)
-        }
-        return with(mappings)
+        return with(
+            entityMappings.map { mapping in
+                guard let other = others[mapping.destination] else { return mapping }
+                return mapping.with(
+                    attributes: Self.shared(mapping.attributes, with: other.attributes, by: \.name),
+                    relationships: Self.shared(mapping.relationships, with: other.relationships, by: \.name))
+            })
     }
 
-    private static func share<Rule: Equatable>(_ rules: inout [Rule], with others: [Rule], by name: (Rule) -> String) {
-        guard rules != others else { return rules = others }
+    private static func shared<Rule: Equatable>(
+        _ rules: [Rule], with others: [Rule], by name: (Rule) -> String
+    ) -> [Rule] {
+        guard rules != others else { return others }
         let named = Dictionary(first: others.map { (name($0), $0) })
-        for index in rules.indices {
-            if let other = named[name(rules[index])], other == rules[index] { rules[index] = other }
+        return rules.map { rule in
+            guard let other = named[name(rule)], other == rule else { return rule }
+            return other
         }
     }
 
@@ -257,18 +320,17 @@ extension ResolvedStep {
 
     /// The step without source objects that lack a needed mandatory value, dropped as by a `where`.
     package func droppingEmptyMandatoryValues() -> ResolvedStep {
-        var mappings = entityMappings
-        for (index, mapping) in entityMappings.enumerated() {
-            var conditions = values(neededBy: mapping).map { value in
-                Predicate.comparison(
-                    .init(
-                        left: Expression(sourceKeys: value.source), comparator: .notEqual,
-                        right: .constant(.null)))
-            }
-            guard !conditions.isEmpty else { continue }
-            if let filter = mapping.filter { conditions.insert(filter, at: 0) }
-            mappings[index].filter = conditions.count == 1 ? conditions[0] : .and(conditions)
-        }
-        return with(mappings)
+        with(
+            entityMappings.map { mapping in
+                var conditions = values(neededBy: mapping).map { value in
+                    Predicate.comparison(
+                        .init(
+                            left: Expression(sourceKeys: value.source), comparator: .notEqual,
+                            right: .constant(.null)))
+                }
+                guard !conditions.isEmpty else { return mapping }
+                if let filter = mapping.filter { conditions.insert(filter, at: 0) }
+                return mapping.with(filter: conditions.count == 1 ? conditions[0] : .and(conditions))
+            })
     }
 }

@@ -18,7 +18,7 @@ package enum MirroringRefusal {
     }
 
     private static func problem(with entity: String, _ step: ResolvedStep) -> String? {
-        let mappings = step.entityMappings.filter { $0.source == entity }
+        let mappings = step.entityMappings(of: entity)
         // An entity with another name in a version between counts as renamed.
         guard let mapping = mappings.first, mappings.count == 1, Set(mapping.entities) == [entity] else {
             return "it is renamed, removed or split"

@@ -17,16 +17,13 @@ struct OriginOfValues {
             guard let own = replaced(filter.replacing) else { return nil }
             conditions.append(own)
         }
-        var origin = mapping
-        origin.source = earlier.source
-        origin.iteration = earlier.iteration
-        origin.filter = conditions.count > 1 ? .and(conditions) : conditions.first
-        origin.relationships = []
-        origin.attributes = mapping.attributes.compactMap { rule in
+        let attributes = mapping.attributes.compactMap { rule -> ResolvedAttribute? in
             guard let expression = rule.expression else { return rule }
             return replaced(expression.replacing).map { ResolvedAttribute(name: rule.name, expression: $0) }
         }
-        return origin
+        return mapping.with(
+            source: earlier.source, filter: .some(conditions.count > 1 ? .and(conditions) : conditions.first),
+            iteration: .some(earlier.iteration), attributes: attributes, relationships: [])
     }
 
     /// The result with the earlier mapping's expressions in place of attributes; nil if it reads anything else.

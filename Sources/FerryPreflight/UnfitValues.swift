@@ -96,8 +96,7 @@ package struct UnfitValues {
 
     /// The values that a mapping which fetches would leave out of all objects: only the run knows which ones it reads.
     private func leftEmpty(of mapping: ResolvedEntityMapping) throws -> [Finding] {
-        var whole = mapping
-        (whole.filter, whole.iteration) = (nil, nil)
+        let whole = mapping.with(filter: .some(nil), iteration: .some(nil))
         var checks = try ValueChecks(of: whole, in: layout, now: now)
         for rule in mapping.attributes {
             guard let expression = rule.expression, expression.mayLeaveOut,

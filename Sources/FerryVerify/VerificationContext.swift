@@ -46,10 +46,9 @@ final class VerificationContext {
     /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
-    /// The mappings by name, by the root of their destination entity, and by both kinds of keys that they give.
+    /// The mappings by the root of their destination entity, and by both kinds of keys that they give.
     ///
     /// As indexes into the step's mappings: each context has its own, and copies of a mapping take much memory.
-    private lazy var mappingsByName = Dictionary(first: step.entityMappings.enumerated().map { ($1.name, $0) })
     private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings.indices) {
         destinationModel.root(of: step.entityMappings[$0].destination)
     }
@@ -333,7 +332,7 @@ final class VerificationContext {
     }
 
     func mapping(named name: String) -> ResolvedEntityMapping? {
-        mappingsByName[name].map { step.entityMappings[$0] }
+        step.entityMapping(named: name)
     }
 
     /// The source root entities whose objects keep their keys in a destination root table.
@@ -390,9 +389,7 @@ extension ResolvedStep {
     fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
         with(
             entityMappings.map { mapping in
-                var mapping = mapping
-                mapping.keepsPrimaryKey = mapping.keepsPrimaryKey || policies.implied.contains(mapping.position)
-                return mapping
+                policies.implied.contains(mapping.position) ? mapping.with(keepsPrimaryKey: true) : mapping
             })
     }
 }

@@ -136,11 +136,7 @@ extension Library {
             try keeping("VehicleToVehicle", "Vehicle", ["wheels": "$source.wheels"], []),
             try keeping("TruckToTruck", "Truck", ["payload": "$source.payload", "wheels": "$source.wheels"], []),
         ]
-        let placed = mappings.enumerated().map { position, mapping in
-            var mapping = mapping
-            mapping.position = position
-            return mapping
-        }
+        let placed = mappings.enumerated().map { $1.with(position: $0) }
         return ResolvedStep(source: first, destination: second, mappingModels: [], entityMappings: placed)
     }
 

@@ -12,18 +12,18 @@ struct PathValuesTests {
 
     init() throws {
         var library = try Library()
-        var mappings = library.step.entityMappings
-        for (index, mapping) in mappings.enumerated() where mapping.name == "BookToBook" {
-            for (place, attribute) in mapping.attributes.enumerated() where attribute.name == "pages" {
-                mappings[index].attributes[place].expression = try Expression.parse(
-                    "TERNARY($source.user.name == nil, 'none', $source.user.name)")
-            }
-            for (place, attribute) in mapping.attributes.enumerated() where attribute.name == "heading" {
-                mappings[index].attributes[place].expression = try Expression.parse(
-                    "$source.user.name")
-            }
-        }
-        library.step = library.step.with(mappings)
+        let values = [
+            "pages": "TERNARY($source.user.name == nil, 'none', $source.user.name)", "heading": "$source.user.name",
+        ]
+        library.step = library.step.with(
+            try library.step.entityMappings.map { mapping in
+                guard mapping.name == "BookToBook" else { return mapping }
+                return mapping.with(
+                    attributes: try mapping.attributes.map { attribute in
+                        guard let value = values[attribute.name] else { return attribute }
+                        return ResolvedAttribute(name: attribute.name, expression: try Expression.parse(value))
+                    })
+            })
         try library.change(
             library.destination,
             """

@@ -82,23 +82,25 @@ extension StepResolver {
     }
 
     /// Replaces what `onInvalid` says by expressions: a value or nil, or a condition of the filter.
-    func settleInvalidValues(of mapping: LiveMapping, in resolved: inout ResolvedEntityMapping) {
-        var conditions = resolved.filter.map { [$0] } ?? []
-        for (index, rule) in resolved.attributes.enumerated() {
+    func settleInvalidValues(
+        of mapping: LiveMapping, in attributes: inout [ResolvedAttribute], _ filter: inout Predicate?
+    ) {
+        var conditions = filter.map { [$0] } ?? []
+        for (index, rule) in attributes.enumerated() {
             guard let onInvalid = mapping.mapping.onInvalid[rule.name], onInvalid != .fail,
                 let expression = rule.expression,
                 let attribute = destination.model.attribute(rule.name, of: mapping.destination),
                 mayFail(expression, for: attribute, in: mapping)
             else { continue }
             if onInvalid == .null {
-                resolved.attributes[index].expression = .storing(expression, in: attribute, Expression.validSelector)
+                attributes[index].expression = .storing(expression, in: attribute, Expression.validSelector)
             } else {
                 let isInvalid = Expression.storing(expression, in: attribute, Expression.isInvalidSelector)
                 conditions.append(
                     .comparison(.init(left: isInvalid, comparator: .equal, right: .constant(.boolean(false)))))
             }
         }
-        resolved.filter = conditions.count > 1 ? .and(conditions) : conditions.first
+        filter = conditions.count > 1 ? .and(conditions) : conditions.first
     }
 
     private func mayFail(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) -> Bool {

@@ -46,7 +46,8 @@ extension StepResolver {
                         source: first.source, mapping: first.name, target: last.name, rule: sides.value,
                         inverse: "\(last.destination).\(sides.inverse.name)"))
             }
-            mappings[sides.mapping].removeTarget(mappings[sides.inverseMapping].name, of: sides.relationship.name)
+            mappings[sides.mapping] = mappings[sides.mapping].without(
+                mappings[sides.inverseMapping].name, in: sides.relationship.name)
         }
     }
 
@@ -115,9 +116,14 @@ extension StepResolver {
 }
 
 extension ResolvedEntityMapping {
-    fileprivate mutating func removeTarget(_ other: String, of relationship: String) {
-        guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return }
-        relationships[index].mappings.removeAll { $0 == other }
-        if relationships[index].mappings.isEmpty { relationships.remove(at: index) }
+    /// The entity mapping that does not relate its objects to those of another one.
+    fileprivate func without(_ other: String, in relationship: String) -> ResolvedEntityMapping {
+        with(
+            relationships: relationships.compactMap { rule in
+                guard rule.name == relationship else { return rule }
+                var rule = rule
+                rule.mappings.removeAll { $0 == other }
+                return rule.mappings.isEmpty ? nil : rule
+            })
     }
 }

@@ -149,20 +149,19 @@ struct StepResolver {
                 remedy: Remedy(standIn(for: mapping.mapping, model: mapping.model)))
         }
         checkFilter(of: mapping)
-        var resolved = ResolvedEntityMapping(
+        var filter = mapping.mapping.filter?.drawing(at: mapping.name)
+        let unique = unique(of: mapping)
+        var attributes = attributes(of: mapping)
+        let relationships = relationships(of: mapping)
+        settleInvalidValues(of: mapping, in: &attributes, &filter)
+        let resolved = ResolvedEntityMapping(
             position: position, mappingModel: mapping.model, name: mapping.name, source: mapping.source,
-            destination: mapping.destination, filter: mapping.mapping.filter?.drawing(at: mapping.name),
-            iteration: mapping.mapping.iteration,
-            unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
-            keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
-        settleInvalidValues(of: mapping, in: &resolved)
-        resolved.nilIsEqual = nilIsEqual(in: mapping)
-        resolved.keep = mapping.mapping.keep
-        resolved.separatedFrom = mapping.separatedFrom
-        resolved.policy = mapping.policy
-        resolved.policyFunctions = mapping.scope.policyFunctions
-        resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
-        resolved.userInfo = mapping.mapping.userInfo
+            destination: mapping.destination, filter: filter, iteration: mapping.mapping.iteration, unique: unique,
+            nilIsEqual: nilIsEqual(in: mapping), keep: mapping.mapping.keep, separatedFrom: mapping.separatedFrom,
+            attributes: attributes, relationships: relationships,
+            keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil, policy: mapping.policy,
+            policyFunctions: mapping.scope.policyFunctions,
+            policyKeepsPrimaryKeys: keepsPrimaryKey && mapping.policy != nil, userInfo: mapping.mapping.userInfo)
         if mapping.mapping.policyClassName != nil, mapping.policy == nil {
             // Code or another mapping replaces this one, so its other problems are not reported.
             problems.removeSubrange(problemsBefore...)

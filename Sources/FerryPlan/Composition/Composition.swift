@@ -40,13 +40,12 @@ struct Composition {
         let relationships = try relationships()
         var mappings: [ResolvedEntityMapping] = []
         for pair in pairs {
-            var mapping = ResolvedEntityMapping(
-                position: pair.position, mappingModel: 0, name: pair.name, source: pair.first.source,
-                destination: pair.second.destination, filter: try filter(of: pair), iteration: nil, unique: [],
-                attributes: try attributes(of: pair), relationships: relationships[pair.position] ?? [],
-                keepsPrimaryKey: true)
-            mapping.middle = pair.first.middle + [pair.second.source] + pair.second.middle
-            mappings.append(mapping)
+            mappings.append(
+                ResolvedEntityMapping(
+                    position: pair.position, mappingModel: 0, name: pair.name, source: pair.first.source,
+                    destination: pair.second.destination, filter: try filter(of: pair), iteration: nil, unique: [],
+                    attributes: try attributes(of: pair), relationships: relationships[pair.position] ?? [],
+                    keepsPrimaryKey: true, middle: pair.first.middle + [pair.second.source] + pair.second.middle))
         }
         let resolved = ResolvedStep(
             source: first.resolved.source, destination: second.resolved.destination, mappingModels: [mappingModel],

@@ -9,6 +9,8 @@ struct ColumnSlots {
     let relationships: RelationshipRules
     let table: EntityTable
     let mappings: [ResolvedEntityMapping]
+    /// The rules of each mapping by attribute: a table may have thousands.
+    private let rules: [[String: ResolvedAttribute]]
     /// The part of a copy step whose table it is; the engine links some of its relationships.
     private let keptPart: KeptPart?
 
@@ -43,6 +45,7 @@ struct ColumnSlots {
         self.keptPart = keptPart
         self.relationships = relationships
         mappings = contents.mappings[table.root] ?? []
+        rules = mappings.map { Dictionary(first: $0.attributes.map { ($0.name, $0) }) }
         for (key, column) in (contents.columns[table.root] ?? []).inOrder(by: { $0.key < $1.key }) {
             slots[column.name] = try attribute(key, column)
         }
@@ -67,7 +70,8 @@ struct ColumnSlots {
     private func attribute(_ key: PropertyKey, _ column: Column) throws(StepObstacle) -> ColumnSlot {
         var slot = ColumnSlot(column: column, property: key)
         guard let attribute = destination.attribute(key) else { return slot }
-        for mapping in mappings where destination.model.isKind(mapping.destination, of: key.entity) {
+        for (mapping, rules) in zip(mappings, rules) where destination.model.isKind(mapping.destination, of: key.entity)
+        {
             if destination.model.isComputedByStore(attribute, of: key.entity) {
                 if let before = source.model.attribute(key.property, of: mapping.source), before.isDerived,
                     let old = source.column(of: key.property, in: mapping.source)
@@ -76,7 +80,7 @@ struct ColumnSlots {
                 }
                 continue
             }
-            guard let resolved = mapping.attributes.first(where: { $0.name == key.property }) else {
+            guard let resolved = rules[key.property] else {
                 throw StepObstacle("\(key.title) is an element of a composite attribute")
             }
             slot.values[mapping.position] = try value(resolved, attribute, mapping)
@@ -128,10 +132,12 @@ struct ColumnSlots {
 
     private func number(_ key: RelationshipRules.Key) throws(StepObstacle) -> SlotValue {
         var pairs: [NumberPair] = []
-        for mapping in relationships.step.entityMappings where key.allowed.contains(mapping.source) {
-            guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination)
-            else { continue }
-            pairs.append(NumberPair(old: old, new: new))
+        for entity in key.allowed {
+            guard let old = source.number(of: entity) else { continue }
+            for mapping in relationships.step.entityMappings(of: entity) {
+                guard let new = destination.number(of: mapping.destination) else { continue }
+                pairs.append(NumberPair(old: old, new: new))
+            }
         }
         pairs.sort { $0.old < $1.old }
         if let old = key.entityColumn {

@@ -131,8 +131,8 @@ struct InPlaceBuilder {
         for (root, old) in sources.inOrder(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()
             let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
-            let holdsRoot = step.entityMappings.contains {
-                $0.source == old && destination.model.root(of: $0.destination) == root
+            let holdsRoot = step.entityMappings(of: old).contains {
+                destination.model.root(of: $0.destination) == root
             }
             if isSame(root) || found[old] == nil || (holdsRoot && !isSame(found[old])) { found[old] = root }
         }
@@ -149,7 +149,7 @@ struct InPlaceBuilder {
         }
         let family = source.model.family(of: table.root)
         let isSame = family.allSatisfy { entity in
-            let mapping = step.entityMappings.first { $0.source == entity }
+            let mapping = step.entityMappings(of: entity).first
             return source.model.entities[entity]?.isAbstract == true
                 || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
         }

@@ -103,12 +103,10 @@ package struct KeptPart: Sendable {
         linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
         step = whole.with(
             kept.enumerated().map { place, mapping in
-                var mapping = mapping
-                mapping.position = place
-                mapping.relationships.removeAll { rule in
-                    model.key(of: rule.name, in: mapping.destination).map(linked.contains) ?? false
+                let staying = mapping.relationships.filter { rule in
+                    model.key(of: rule.name, in: mapping.destination).map(linked.contains) != true
                 }
-                return mapping
+                return mapping.with(position: place, relationships: staying)
             })
     }
 

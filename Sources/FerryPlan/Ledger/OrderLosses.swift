@@ -51,7 +51,6 @@ private struct StepOrders {
     /// it stays, or a migration policy decides about it.
     private var outcomes: [PropertyKey: [String: ChainLoss.Cause?]] = [:]
     private let carriers: StepCarriers
-    private let mappings: [String: ResolvedEntityMapping]
     /// The rules that fill a relationship of the destination or its inverse.
     private var filling: [Set<PropertyKey>: [(key: PropertyKey, passesOnOrders: Bool)]] = [:]
 
@@ -59,12 +58,11 @@ private struct StepOrders {
 
     init(_ carriers: StepCarriers) {
         self.carriers = carriers
-        mappings = carriers.step.mappingsByName
         for mapping in step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty {
                 guard let ends = ends(of: rule, mapping) else { continue }
                 filling[ends.pair, default: []].append(
-                    (ends.key, CopiedOrders.arePassedOn(by: rule, of: mapping, mappings)))
+                    (ends.key, CopiedOrders.arePassedOn(by: rule, of: mapping, step)))
             }
         }
         for mapping in step.entityMappings {
@@ -124,12 +122,12 @@ private struct StepOrders {
         else { return }
         let rules = filling[ends.pair] ?? []
         let areCopied =
-            CopiedOrders.arePassedOn(by: rule, of: mapping, mappings)
+            CopiedOrders.arePassedOn(by: rule, of: mapping, step)
             && (step.hasPolicies || rules.allSatisfy(\.passesOnOrders))
         // From the owners' side their objects come in order, whatever keys they get.
         let comeInOrder = areCopied || rules.allSatisfy { $0.key == ends.key }
         let inverse = old.inverse(of: link)
-        for target in rule.mappings.compactMap({ mappings[$0] }) {
+        for target in rule.mappings.compactMap({ step.entityMapping(named: $0) }) {
             let hasPolicy = mapping.policy != nil || target.policy != nil
             if link.isToMany, link.isOrdered {
                 add(

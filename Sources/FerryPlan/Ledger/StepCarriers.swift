@@ -158,6 +158,21 @@ struct StepCarriers {
         properties.reduce(into: []) { $0.formUnion(continuations(of: $1)) }
     }
 
+    /// The properties that continue a declared one, as ``ModelDistances`` asks: nil where a policy may carry it on.
+    func continuations(of name: String, declaredBy owner: String) -> [(entity: String, property: String)?] {
+        var found: [(entity: String, property: String)?] = []
+        for member in model.family(of: owner) {
+            for leaf in model.storedProperties(of: member) where leaf == name || leaf.hasPrefix(name + ".") {
+                let property = StoredProperty(entity: member, property: leaf)
+                if policy(of: property) != nil { found.append(nil) }
+                for next in continuations(of: property) {
+                    if let name = next.property { found.append((next.entity, name)) }
+                }
+            }
+        }
+        return found
+    }
+
     /// The properties that alone have every value or link of a property, or the entities with every object.
     func wholeCopies(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property else {

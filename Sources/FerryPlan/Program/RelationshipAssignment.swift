@@ -33,18 +33,18 @@ package struct RelationshipAssignment: Sendable, Equatable {
 struct RelationshipAssigner {
     private let rules: RelationshipRules
     private let plan: StepPlan
-    private let mappings: [String: ResolvedEntityMapping]
     /// Position of a mapping to its place in the run.
     private let runOrder: [Int: Int]
+    private let earlierMakers: [Int: [Int]]
 
     private var source: StoreLayout { rules.source }
     private var destination: StoreLayout { rules.destination }
 
     init(_ rules: RelationshipRules, _ plan: StepPlan) {
         (self.rules, self.plan) = (rules, plan)
-        mappings = plan.resolved.mappingsByName
         let order = plan.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
         runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+        earlierMakers = plan.earlierMakers
     }
 
     /// In the order in which they are filled.
@@ -125,13 +125,14 @@ struct RelationshipAssigner {
         var contributions: [RelationshipContribution] = []
         for contribution in assignment.contributions {
             let (mapping, rule) = (contribution.mapping, contribution.rule)
-            guard rule.isOfSameObject, rule.mappings.count == 1, let other = mappings[rule.mappings[0]],
+            guard rule.isOfSameObject, rule.mappings.count == 1,
+                let other = plan.resolved.entityMapping(named: rule.mappings[0]),
                 mapping.isOneToOne, other.isOneToOne, other.source == mapping.source,
                 !contributions.contains(where: { $0.mapping.position == other.position })
             else { return nil }
             let back = ResolvedRelationship(
                 name: inverse.property, mappings: [mapping.name], from: rule.from, isAutomatic: false)
-            contributions.append(RelationshipContribution(other, back, of: mappings, in: source))
+            contributions.append(RelationshipContribution(other, back, of: plan.resolved, in: source))
         }
         return (inverse, contributions)
     }
@@ -163,9 +164,9 @@ struct RelationshipAssigner {
         else {
             return .afterRows
         }
-        if plan.canCountKeys(of: rule, in: mapping) { return .counted }
+        if canCountKeys(of: rule, in: mapping) { return .counted }
         let isKnown = rule.mappings.allSatisfy { name in
-            guard let other = mappings[name] else { return false }
+            guard let other = plan.resolved.entityMapping(named: name) else { return false }
             if other.keepsPrimaryKey { return true }
             guard other.iteration == nil, other.policy == nil, let first = runOrder[other.position],
                 let second = runOrder[mapping.position]
@@ -185,34 +186,32 @@ struct RelationshipAssigner {
             return false
         }
     }
-}
 
-extension StepPlan {
     /// Whether the rows of a mapping can count the new keys of the rule's objects instead of looking them up.
     ///
     /// An entity mapping gives consecutive keys in the order of its source objects, after a number that is known
     /// beforehand. Another mapping that reads the same source objects, each once and in that order, can count these
     /// keys before their rows exist. It needs no association and no later update.
-    func canCountKeys(of rule: ResolvedRelationship, in mapping: ResolvedEntityMapping) -> Bool {
-        guard !resolved.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
-            let other = resolved.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,
+    private func canCountKeys(of rule: ResolvedRelationship, in mapping: ResolvedEntityMapping) -> Bool {
+        let step = plan.resolved
+        guard !step.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
+            let other = step.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,
             other.source == mapping.source, mapping.isOneToOne, mapping.filter == nil
         else { return false }
-        return earlierMakers(than: other).allSatisfy(\.isOneToOne)
+        return (earlierMakers[other.position] ?? []).allSatisfy { step.entityMappings[$0].isOneToOne }
     }
+}
 
-    /// The mappings that give new keys in the same table before a mapping.
-    func earlierMakers(than mapping: ResolvedEntityMapping) -> [ResolvedEntityMapping] {
-        let model = resolved.destination.model
-        let root = model.root(of: mapping.destination)
-        var makers: [ResolvedEntityMapping] = []
-        // Without an array of all mappings: each of some hundred asks.
-        for other in partitions.lazy.flatMap(\.entityMappings) {
-            if other.mapping.position == mapping.position { break }
-            if !other.mapping.keepsPrimaryKey, model.root(of: other.mapping.destination) == root {
-                makers.append(other.mapping)
-            }
+extension StepPlan {
+    /// By the position of an entity mapping: those of the mappings that give new keys in the same table before it.
+    var earlierMakers: [Int: [Int]] {
+        var makers: [String: [Int]] = [:]
+        var earlier: [Int: [Int]] = [:]
+        for mapping in partitions.flatMap({ $0.entityMappings.map(\.mapping) }) {
+            let root = resolved.destination.model.root(of: mapping.destination)
+            earlier[mapping.position] = makers[root]
+            if !mapping.keepsPrimaryKey { makers[root, default: []].append(mapping.position) }
         }
-        return makers
+        return earlier
     }
 }

@@ -18,12 +18,11 @@ package struct RelationshipRules: Sendable {
 
     package init(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
         (self.step, self.source, self.destination) = (step, source, destination)
-        let mappings = step.mappingsByName
         var byKey: [PropertyKey: [RelationshipContribution]] = [:]
         for mapping in step.entityMappings {
             for rule in mapping.relationships {
                 guard let key = destination.model.key(of: rule.name, in: mapping.destination) else { continue }
-                byKey[key, default: []].append(RelationshipContribution(mapping, rule, of: mappings, in: source))
+                byKey[key, default: []].append(RelationshipContribution(mapping, rule, of: step, in: source))
             }
         }
         self.byKey = byKey
@@ -32,13 +31,6 @@ package struct RelationshipRules: Sendable {
     /// All rules, in the order of the names of entities and relationships.
     var byRelationship: [(key: PropertyKey, value: [RelationshipContribution])] {
         byKey.inOrder { ($0.key.entity, $0.key.property) < ($1.key.entity, $1.key.property) }
-    }
-}
-
-extension ResolvedStep {
-    /// The entity mappings by name; of equal names the first.
-    var mappingsByName: [String: ResolvedEntityMapping] {
-        Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
@@ -64,12 +56,11 @@ package struct RelationshipContribution: Sendable, Equatable {
     package internal(set) var key = Key.afterRows
 
     init(
-        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, of mappings: [String: ResolvedEntityMapping],
-        in source: StoreLayout
+        _ mapping: ResolvedEntityMapping, _ rule: ResolvedRelationship, of step: ResolvedStep, in source: StoreLayout
     ) {
         (self.mapping, self.rule) = (mapping, rule)
         origin = SourceRelationship(rule, of: mapping, in: source)
-        copied = CopiedOrders(of: origin, by: rule, of: mapping, mappings)
+        copied = CopiedOrders(of: origin, by: rule, of: mapping, step)
     }
 
     /// Whether the foreign key is written with the row itself.
@@ -95,9 +86,9 @@ package struct CopiedOrders: Sendable, Hashable {
     /// Positions are passed on between objects that keep their keys, or that policies make.
     init(
         of origin: SourceRelationship?, by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping,
-        _ mappings: [String: ResolvedEntityMapping]
+        _ step: ResolvedStep
     ) {
-        guard let origin, Self.arePassedOn(by: rule, of: mapping, mappings) else { return }
+        guard let origin, Self.arePassedOn(by: rule, of: mapping, step) else { return }
         switch origin.storage {
         case .foreignKey(_, _, _, let order): own = order != nil
         case .inverseForeignKey(_, _, _, let order): related = order != nil
@@ -108,10 +99,10 @@ package struct CopiedOrders: Sendable, Hashable {
 
     /// Whether a rule passes on the positions that its source relationship has on either side.
     static func arePassedOn(
-        by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, _ mappings: [String: ResolvedEntityMapping]
+        by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, _ step: ResolvedStep
     ) -> Bool {
         mapping.mayKeepPrimaryKeys && rule.isAutomatic
-            && rule.mappings.allSatisfy { mappings[$0]?.mayKeepPrimaryKeys == true }
+            && rule.mappings.allSatisfy { step.entityMapping(named: $0)?.mayKeepPrimaryKeys == true }
     }
 
     /// Whether the rule passes on every order column of a many-to-many.
@@ -136,7 +127,7 @@ extension ResolvedRelationship {
     func keepsEveryTarget(
         of relationship: Relationship, _ step: ResolvedStep, _ model: ManagedObjectModel
     ) -> Bool {
-        let targets = step.entityMappings.filter { mappings.contains($0.name) }
+        let targets = mappings.compactMap { step.entityMapping(named: $0) }
         return targets.allSatisfy(\.keepsEveryObject)
             && model.concreteFamily(of: relationship.destinationEntity).isSubset(of: targets.map(\.source))
     }

@@ -14,11 +14,20 @@ package struct TableFills: Sendable, Equatable {
     /// By the position of the entity mapping.
     package let keys: [KeyRule]
     package let damage: LinkDamage
+    /// By the position of the entity mapping: the foreign keys that it writes with its rows.
+    private let inlined: [Int: [Inlined]]
+
+    /// A contribution to an assignment, both by index: there may be thousands of each.
+    private struct Inlined: Equatable {
+        let assignment: Int
+        let contribution: Int
+    }
 
     /// The fills of a step in place: none.
     init(noneFrom source: StoreLayout) {
         (columns, relationships, joinTables, keys) = ([], [], [], [])
         damage = LinkDamage([], of: [], in: source.model)
+        inlined = [:]
     }
 
     init(
@@ -37,6 +46,14 @@ package struct TableFills: Sendable, Equatable {
         }
         keys = KeyRule.all(step, assignments)
         (relationships, self.damage) = (assignments, found)
+        var inlined: [Int: [Inlined]] = [:]
+        for (index, assignment) in assignments.enumerated() {
+            for (place, contribution) in assignment.contributions.enumerated() where contribution.isInline {
+                inlined[contribution.mapping.position, default: []].append(
+                    Inlined(assignment: index, contribution: place))
+            }
+        }
+        self.inlined = inlined
     }
 
     /// The source of a join table's rows, or nil if the destination has no table of this name.
@@ -46,10 +63,9 @@ package struct TableFills: Sendable, Equatable {
     package func inline(
         of mapping: ResolvedEntityMapping
     ) -> [(assignment: RelationshipAssignment, contribution: RelationshipContribution)] {
-        relationships.flatMap { assignment in
-            assignment.contributions
-                .filter { $0.isInline && $0.mapping.position == mapping.position }
-                .map { (assignment, $0) }
+        (inlined[mapping.position] ?? []).map { place in
+            let assignment = relationships[place.assignment]
+            return (assignment, assignment.contributions[place.contribution])
         }
     }
 
@@ -70,19 +86,20 @@ package struct KeyRule: Sendable, Equatable {
     static func all(_ step: StepPlan, _ assignments: [RelationshipAssignment]) -> [KeyRule] {
         let resolved = step.resolved
         let stored = associated(resolved, assignments)
-        let contributions = assignments.flatMap(\.contributions)
-        return resolved.entityMappings.map { mapping in
-            let counted = contributions.filter { $0.isCounted && $0.mapping.position == mapping.position }
-            return KeyRule(
-                earlierMakers: step.earlierMakers(than: mapping).map(\.position),
-                counted: Set(counted.flatMap(\.rule.mappings)).sorted(),
-                storesAssociations: stored.contains(mapping.position))
+        let earlierMakers = step.earlierMakers
+        var counted: [Int: Set<String>] = [:]
+        for contribution in assignments.flatMap(\.contributions) where contribution.isCounted {
+            counted[contribution.mapping.position, default: []].formUnion(contribution.rule.mappings)
+        }
+        return resolved.entityMappings.indices.map { position in
+            KeyRule(
+                earlierMakers: earlierMakers[position] ?? [], counted: (counted[position] ?? []).sorted(),
+                storesAssociations: stored.contains(position))
         }
     }
 
     /// Positions of the mappings whose associations other work looks up.
     private static func associated(_ step: ResolvedStep, _ assignments: [RelationshipAssignment]) -> Set<Int> {
-        let mappings = step.mappingsByName
         var associated: Set<Int> = []
         if step.hasPolicies {
             // A policy may look up the objects of any mapping.
@@ -90,7 +107,8 @@ package struct KeyRule: Sendable, Equatable {
         }
         for contribution in assignments.flatMap(\.contributions) {
             for name in contribution.isCounted ? [] : contribution.rule.mappings {
-                if let other = mappings[name], !other.keepsPrimaryKey { associated.insert(other.position) }
+                guard let other = step.entityMapping(named: name), !other.keepsPrimaryKey else { continue }
+                associated.insert(other.position)
             }
             if !contribution.isInline, !contribution.mapping.keepsPrimaryKey {
                 associated.insert(contribution.mapping.position)

@@ -231,7 +231,7 @@ extension ResolvedEntityMapping {
         for rule in relationships where !rule.mappings.isEmpty {
             guard let target = model.relationship(rule.name, of: destination), target.isToMany, target.isOrdered,
                 model.inverse(of: target)?.isToMany == false,
-                !CopiedOrders.arePassedOn(by: rule, of: self, step.mappingsByName)
+                !CopiedOrders.arePassedOn(by: rule, of: self, step)
             else { continue }
             throw refusal(ofOrder: rule.name)
         }

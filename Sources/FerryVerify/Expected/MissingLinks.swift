@@ -32,7 +32,7 @@ struct MissingLinks {
     init?(_ links: SourceLinks, withLookups: Bool, in context: VerificationContext) throws {
         (self.links, self.context) = (links, context)
         func end(_ entities: [String]) throws -> End? {
-            let mappings = entities.map { entity in context.step.entityMappings.filter { $0.source == entity } }
+            let mappings = entities.map { entity in context.step.entityMappings(of: entity) }
             // Where links could be matters only if there is a place for them.
             let known = links.targets.isEmpty ? [] : mappings.flatMap { $0 }
             guard let all = try Self.heirs(by: known, withLookups: withLookups, in: context),

@@ -161,7 +161,7 @@ struct SourceLinks: Sendable {
         var areAll: Bool { mappings.allSatisfy(\.carriesEveryObject) }
 
         init?(of entities: [String], in context: VerificationContext) {
-            let found = entities.map { entity in context.step.entityMappings.filter { $0.source == entity }.standIns }
+            let found = entities.map { entity in context.step.entityMappings(of: entity).standIns }
             guard found.allSatisfy({ $0.count == 1 }) else { return nil }
             mappings = found.flatMap { $0 }
             let isOne = mappings.allSatisfy { $0.iteration == nil && $0.unique.isEmpty && $0.policy == nil }

@@ -97,16 +97,14 @@ struct LinksCheckTests {
     /// The step to a version with one more attribute, whose rules a test changes before engine and verification read them.
     private func step(
         to model: ManagedObjectModel? = nil, isMapped: Bool = false, unique: Set<String> = [],
-        changing change: (inout [ResolvedEntityMapping]) -> Void = { _ in }
+        changing change: (ResolvedEntityMapping) -> ResolvedEntityMapping = { $0 }
     ) throws -> InPlaceStep {
         let (source, target) = (Self.model(), model ?? Self.model([.text("more")]))
         var made = try InPlaceStep(
             source, target, maximumKeys: ["Book": 4, "Author": 2, "Cover": 2, "Tag": 2, "Note": 3],
             mappingModels: isMapped ? [Self.mapping(source, target, unique)] : [],
             rows: Self.rows(StoreLayout.canonical(for: source)))
-        var mappings = made.step.resolved.entityMappings
-        change(&mappings)
-        made.step.resolved = made.step.resolved.with(mappings)
+        made.step.resolved = made.step.resolved.with(made.step.resolved.entityMappings.map(change))
         return made
     }
 
@@ -178,10 +176,8 @@ struct LinksCheckTests {
         "Are found in each form, by full and quick verification, and are no difference if they were told",
         arguments: Form.allCases, Way.allCases)
     func passedOver(_ form: Form, _ way: Way) throws {
-        let made = try step { mappings in
-            for index in mappings.indices {
-                mappings[index].relationships.removeAll { form.names.contains($0.name) }
-            }
+        let made = try step { mapping in
+            mapping.with(relationships: mapping.relationships.filter { !form.names.contains($0.name) })
         }
         for mode in [VerifyMode.full, .quick] {
             let found = try verify(made, way, mode, told: [])
@@ -201,15 +197,13 @@ struct LinksCheckTests {
 
     @Test("Are found where a rule leaves out the objects of a subentity", arguments: Way.allCases)
     func subentityLeftOut(_ way: Way) throws {
-        let made = try step { mappings in
-            for index in mappings.indices {
-                if mappings[index].source == "Poet" {
-                    mappings[index].relationships = []
-                }
-                for rule in mappings[index].relationships.indices {
-                    mappings[index].relationships[rule].mappings.removeAll { $0.contains("Poet") }
-                }
+        let made = try step { mapping in
+            let rules = mapping.relationships.map { rule in
+                var rule = rule
+                rule.mappings.removeAll { $0.contains("Poet") }
+                return rule
             }
+            return mapping.with(relationships: mapping.source == "Poet" ? [] : rules)
         }
         let found = try verify(made, way, told: [])
         #expect(found.map(\.check) == [.links] && found.map(\.count) == [2], "\(found)")
@@ -219,10 +213,10 @@ struct LinksCheckTests {
     @Test("Are found between objects with new keys, by the associations of full verification")
     func newKeys() throws {
         for isBroken in [false, true] {
-            let made = try step(isMapped: true, unique: ["Author", "Poet"]) { mappings in
-                for index in mappings.indices where isBroken {
-                    mappings[index].relationships.removeAll { Form.toOne.names.contains($0.name) }
-                }
+            let made = try step(isMapped: true, unique: ["Author", "Poet"]) { mapping in
+                guard isBroken else { return mapping }
+                return mapping.with(
+                    relationships: mapping.relationships.filter { !Form.toOne.names.contains($0.name) })
             }
             #expect(made.step.mode == .copy)
             let found = try verify(made, .copied, told: [])

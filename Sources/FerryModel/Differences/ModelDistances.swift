@@ -1,6 +1,4 @@
 internal import FerryBase
-internal import FerryMapping
-package import FerryModel
 
 /// The stored properties of models, and which of them another model continues, from names alone.
 package struct ModelDistances {
@@ -74,45 +72,43 @@ package struct ModelDistances {
     var hasMappings: Bool { !mapped.isEmpty }
     func hasMapping(from source: Int, to destination: Int) -> Bool { mapped[[source, destination]] != nil }
 
-    /// Lets a mapping model say what continues the properties of a model in another one; any of them may without a step.
-    mutating func add(_ step: ResolvedStep?, from source: Int, to destination: Int) {
-        guard let step else {
+    /// Lets a mapping model say what continues the properties of a model in another one.
+    ///
+    /// `continuations` says, by declaring entity and property, which properties continue it, by entities that have them;
+    /// nil among them where a policy may carry it on. Without it, all properties may be carried on.
+    package mutating func add(
+        from source: Int, to destination: Int,
+        _ continuations: ((_ owner: String, _ property: String) -> [(entity: String, property: String)?])?
+    ) {
+        guard let continuations else {
             mapped[[source, destination]] = Dictionary(first: own[source].map { ($0, [-1]) })
             return
         }
-        let carriers = StepCarriers(step)
         let (old, new) = (models[source], models[destination])
-        var continuations: [Int32: [Int32]] = [:]
+        var found: [Int32: [Int32]] = [:]
         for owner in old.sortedEntityNames {
             guard let entity = old.entities[owner] else { continue }
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) {
                 guard let number = numbers["\(owner).\(name)"] else { continue }
-                var found: Set<Int32> = []
-                for member in old.family(of: owner) {
-                    for leaf in old.storedProperties(of: member) where leaf == name || leaf.hasPrefix(name + ".") {
-                        let property = StoredProperty(entity: member, property: leaf)
-                        if carriers.policy(of: property) != nil { found.insert(-1) }
-                        for next in carriers.continuations(of: property) {
-                            if let number = self.number(of: next, in: new) { found.insert(number) }
-                        }
-                    }
+                let next = continuations(owner, name).compactMap { property in
+                    property.map { self.number(of: $0.property, of: $0.entity, in: new) } ?? -1
                 }
-                continuations[number] = found.sorted()
+                found[number] = Set(next).sorted()
             }
         }
-        mapped[[source, destination]] = continuations
+        mapped[[source, destination]] = found
     }
 
     /// The number of a property by the entity that declares it.
-    private func number(of property: StoredProperty, in model: ManagedObjectModel) -> Int32? {
-        guard let name = property.property?.split(separator: ".").first.map(String.init),
-            let owner = model.declaringEntity(of: name, in: property.entity)
+    private func number(of property: String, of entity: String, in model: ManagedObjectModel) -> Int32? {
+        guard let name = property.split(separator: ".").first.map(String.init),
+            let owner = model.declaringEntity(of: name, in: entity)
         else { return nil }
         return numbers["\(owner).\(name)"]
     }
 
     /// How many properties of a model do not continue any of another one.
-    func missing(from source: Int, to destination: Int) -> Int {
+    package func missing(from source: Int, to destination: Int) -> Int {
         own[destination].count - Set(continued(own[source], of: source, in: destination)).count
     }
 
@@ -127,8 +123,8 @@ package struct ModelDistances {
         properties.compactMap { successor(of: $0, in: source, among: model) }
     }
 
-    /// The same by the mapping model between the two, if there is one.
-    func continued(_ properties: [Kept], of source: Int, in model: Int) -> [Kept] {
+    /// The same by the mapping model between the two, if there is one; of these, the properties that last.
+    func continued(_ properties: [Kept], of source: Int, in model: Int, _ lasting: [Bool]) -> [Kept] {
         var kept: [Kept] = []
         kept.reserveCapacity(properties.count)
         let mapping = mapped.isEmpty ? nil : mapped[[source, model]]
@@ -136,8 +132,10 @@ package struct ModelDistances {
             if property.property < 0 {
                 kept.append(property)
             } else if let mapping {
-                kept += (mapping[property.property] ?? []).map { Kept(origin: property.origin, property: $0) }
-            } else if let next = successor(of: property.property, in: source, among: model) {
+                for next in mapping[property.property] ?? [] where next < 0 || lasting[Int(next)] {
+                    kept.append(Kept(origin: property.origin, property: next))
+                }
+            } else if let next = successor(of: property.property, in: source, among: model), lasting[Int(next)] {
                 kept.append(Kept(origin: property.origin, property: next))
             }
         }
@@ -161,10 +159,8 @@ package struct ModelDistances {
             var next: Set<Int> = []
             for model in own.indices where model != last {
                 for other in changed where other != model {
-                    let kept = own[model].filter { !lasting[model][Int($0)] }
-                        .map { Kept(origin: $0, property: $0) }
-                    for kept in continued(kept, of: model, in: other)
-                    where kept.property < 0 || lasting[other][Int(kept.property)] {
+                    let open = own[model].filter { !lasting[model][Int($0)] }.map { Kept(origin: $0, property: $0) }
+                    for kept in continued(open, of: model, in: other, lasting[other]) {
                         lasting[model][Int(kept.origin)] = true
                         next.insert(model)
                     }
