@@ -10,20 +10,22 @@ let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "Memb
 let build = Context.environment["FERRY_BUILD"]
 precondition([nil, "program", "demo", "tests"].contains(build), "FERRY_BUILD is program, demo or tests.")
 
-/// The rooms whose code runs once in a migration; that of the others runs once for each entity, or for each row.
-let roomsOfOnce: Set<String> = ["FerryMapping", "FerryPreflight", "Ferry", "FerryCommand"]
+/// The rooms whose code runs once in a migration, or once for each entity; that of the others runs for each row.
+let roomsOfOnce: Set<String> = ["FerryMapping", "FerryPlan", "FerryPreflight", "Ferry", "FerryCommand"]
 
 /// Generic code is shared by all types instead of compiled for each: half of the compiler's time.
 let sharing: [SwiftSetting] = [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
 
 func optimization(of room: String) -> [SwiftSetting] {
-    switch build {
-    case "program" where roomsOfOnce.contains(room): return sharing
-    case "demo": return [.unsafeFlags(["-Onone"])]
+    switch (build, room) {
+    case ("demo", _): [.unsafeFlags(["-Onone"])]
+    // Words and reports.
+    case ("program", "FerryCommand"): [.unsafeFlags(["-Onone", "-assert-config", "Release"])]
+    case ("program", _) where roomsOfOnce.contains(room): sharing
     // In a debug build, which keeps all assertions. The tests make thousands of plans, and read as many models.
-    case "tests" where ["FerryMapping", "FerryPlan"].contains(room): return sharing
-    case "tests" where !roomsOfOnce.contains(room): return [.unsafeFlags(["-O"])]
-    default: return []
+    case ("tests", "FerryMapping"), ("tests", "FerryPlan"): sharing
+    case ("tests", _) where !roomsOfOnce.contains(room): [.unsafeFlags(["-O"])]
+    default: []
     }
 }
 
