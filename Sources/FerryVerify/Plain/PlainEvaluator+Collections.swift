@@ -295,8 +295,7 @@ extension PlainEvaluator {
             return .null
         }
         let names = key.split(separator: ".").map(String.init)
-        guard let first = names.first else { return PlainValue.json(try PlainJSON(text.bytes(0..<text.count))).plain }
-        guard var value = try PlainJSONDocument(text, member: first).memberValue() else { return .null }
+        guard var value = try PlainJSONDocument(text, member: names.first).value else { return .null }
         for name in names.dropFirst() {
             guard let member = value.member(name) else { return .null }
             value = member

@@ -191,7 +191,7 @@ package struct PlainEvaluator {
             }
         }
         guard let text = try jsonText(document, in: scope, orElse: PlainJSON.Invalid(offset: 0)) else { return }
-        try PlainJSONDocument(text, member: key).eachElement(isNamed: !key.isEmpty) { element in
+        try PlainJSONDocument(text, member: key.isEmpty ? nil : key).eachElement { element in
             try body(.json(element), index)
             index += 1
         }

@@ -24,7 +24,6 @@ package final class PlainText {
         window = []
     }
 
-    var isInMemory: Bool { window.count == count }
     /// Nil behind the end.
     func byte(at offset: Int) -> UInt8? {
         let place = offset - start
@@ -57,12 +56,11 @@ package final class PlainText {
         }
     }
 
-    func bytes(_ range: Range<Int>) throws -> [UInt8] {
+    func slice(_ range: Range<Int>) throws -> ArraySlice<UInt8> {
         if range.lowerBound >= start, range.upperBound <= start + window.count {
-            return range.count == window.count
-                ? window : Array(window[(range.lowerBound - start)..<(range.upperBound - start)])
+            return window[(range.lowerBound - start)..<(range.upperBound - start)]
         }
-        return try read(range)
+        return try read(range)[...]
     }
 
     /// Whether there is nothing but white space.
@@ -75,15 +73,33 @@ package final class PlainText {
 
     /// - Throws: ``PlainJSON/Invalid`` if the text is not UTF-8; what reads throw.
     func checkEncoding() throws {
-        var offset = 0
+        var (check, offset) = (UTF8Check(), 0)
         while offset < count {
-            var piece = try bytes(offset..<min(offset + pieceBytes, count))
-            // The next piece has the character that may be cut off.
-            if offset + piece.count < count, let cut = piece.suffix(3).lastIndex(where: { $0 >= 0xC0 }) {
-                piece.removeSubrange(cut...)
-            }
-            guard String(utf8: piece) != nil else { throw PlainJSON.Invalid(offset: 0) }
+            let piece = try slice(offset..<min(offset + pieceBytes, count))
+            guard piece.withUnsafeBytes({ check.take($0) }) else { throw PlainJSON.Invalid(offset: 0) }
             offset += piece.count
         }
+        guard check.isAtBoundary else { throw PlainJSON.Invalid(offset: 0) }
+    }
+
+    // MARK: Parts
+
+    /// Calls the body with each part of a text between separators, which are compared byte by byte.
+    ///
+    /// Foundation's own methods hold a long text several times in UTF-16.
+    static func eachPart(
+        of text: [UInt8], between separator: [UInt8], _ body: (ArraySlice<UInt8>) throws -> Void
+    ) rethrows {
+        var (start, place) = (0, 0)
+        while place < text.count {
+            if text[place] == separator.first, text[place...].starts(with: separator) {
+                try body(text[start..<place])
+                place += separator.count
+                start = place
+            } else {
+                place += 1
+            }
+        }
+        try body(text[start...])
     }
 }
