@@ -28,17 +28,13 @@ struct IndexedTables {
 
     /// The sum of the entries that the table's rows require.
     func expected(of index: StoredIndex, in context: VerificationContext) throws -> EntrySum {
-        guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
-        else { return EntrySum() }
-        return try sum(table.rows.sets[place], ofRowsOf: index.table, in: context)
-    }
-
-    private func sum(_ set: Int, ofRowsOf table: String, in context: VerificationContext) throws -> EntrySum {
         var sum = EntrySum()
-        guard let indexes = tables[table] else { return sum }
-        let names = try TableTally.parts(forIndexesOf: table, in: context)
-        for name in try names ?? Self.ranges(of: indexes, in: context).map(\.name) {
-            if let sums = context.progress.state.outcomes[name]?.sums, set < sums.count { sum.add(sums[set]) }
+        guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
+        else { return sum }
+        let names = try TableTally.parts(forIndexesOf: index.table, in: context)
+        for name in try names ?? Self.ranges(of: table, in: context).map(\.name) {
+            let (sums, set) = (context.progress.state.outcomes[name]?.sums ?? [], table.rows.sets[place])
+            if set < sums.count { sum.add(sums[set]) }
         }
         return sum
     }

@@ -71,11 +71,7 @@ package struct PlainEvaluator {
             if let value = try collected(base, steps, expression, in: scope) { return value }
             return try follow(steps[...], from: try value(of: base, in: scope))
         case .predefined(let selector, let arguments):
-            if let function = ScopedFunction(rawValue: selector),
-                let value = try self.value(of: function, arguments, in: scope)
-            {
-                return value
-            }
+            if let value = try value(ofScoped: selector, arguments, in: scope) { return value }
             return try PlainFunction.value(
                 of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
         case .ifNil(let first, let substitute):
