@@ -1,21 +1,10 @@
-internal import FerryBase
-internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The tables with indexes, and the sums of the entries that their rows require.
-struct IndexedTables {
-    private var tables: [String: TableIndexes] = [:]
-
-    init(in context: VerificationContext) throws {
-        for name in try Self.tablesWithIndexes(in: context) { tables[name] = try TableIndexes(of: name, in: context) }
-    }
-
-    var names: [String] { tables.keys.inOrder(by: codeUnitOrder) }
-
-    func indexes(of table: String) -> TableIndexes? { tables[table] }
-
-    private static func tablesWithIndexes(in context: VerificationContext) throws -> [String] {
+/// The tables with indexes, the ranges in which their rows are read, and the sums of the entries that these require.
+extension TableIndexes {
+    /// By table, without tables that no statement could write.
+    static func all(in context: VerificationContext) throws -> [String: TableIndexes] {
         // A run drops its own tables before it ends.
         let tables = try context.connection.rows(
             """
@@ -23,30 +12,30 @@ struct IndexedTables {
             WHERE type = 'index' AND (tbl_name NOT LIKE 'ferry\\_%' ESCAPE '\\'
                 OR tbl_name IN (SELECT name FROM source.sqlite_master)) ORDER BY tbl_name
             """)
-        return tables.compactMap { $0[0].text }.filter { !KeptTables.hold($0, in: context) }
+        var all: [String: TableIndexes] = [:]
+        for name in tables.compactMap({ $0[0].text }) where !KeptTables.hold(name, in: context) {
+            all[name] = try TableIndexes(of: name, in: context)
+        }
+        return all
     }
 
-    /// The sum of the entries that the table's rows require.
-    func expected(of index: StoredIndex, in context: VerificationContext) throws -> EntrySum {
+    /// The sum of the entries that the table's rows require in a compared index, by its place.
+    func expectedEntries(of place: Int, in context: VerificationContext) throws -> EntrySum {
         var sum = EntrySum()
-        guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
-        else { return sum }
-        let names = try TableTally.parts(forIndexesOf: index.table, in: context)
-        for name in try names ?? Self.ranges(of: table, in: context).map(\.name) {
-            let (sums, set) = (context.progress.state.outcomes[name]?.sums ?? [], table.rows.sets[place])
+        let names = try TableTally.parts(forIndexesOf: table, in: context)
+        for name in try names ?? ranges(in: context).map(\.name) {
+            let (sums, set) = (context.progress.state.outcomes[name]?.sums ?? [], rows.sets[place])
             if set < sums.count { sum.add(sums[set]) }
         }
         return sum
     }
 
-    /// Ranges of a table's rows: the name of each part, and its SQL condition.
-    static func ranges(
-        of indexes: TableIndexes, in context: VerificationContext
-    ) throws -> [(name: String, condition: String?)] {
-        let name = "rows for indexes of \(indexes.table)"
-        guard let key = indexes.rowID else { return [(name, nil)] }
+    /// Ranges of the table's rows: the name of each part, and its SQL condition.
+    func ranges(in context: VerificationContext) throws -> [(name: String, condition: String?)] {
+        let name = "rows for indexes of \(table)"
+        guard let rowID else { return [(name, nil)] }
         return try KeyRange.parts(
-            name, of: "destination.\(Connection.quoted(indexes.table))", numberedBy: key, on: context.connection
-        ).map { ($0.name, $0.range == .all ? nil : $0.range.condition(on: key)) }
+            name, of: "destination.\(Connection.quoted(table))", numberedBy: rowID, on: context.connection
+        ).map { ($0.name, $0.range == .all ? nil : $0.range.condition(on: rowID)) }
     }
 }

@@ -55,31 +55,72 @@ extension PlainEvaluator {
         return try total(name, of: arguments[0], in: scope) { $0 }
     }
 
+    /// The aggregate of a collection, by the definition of its function; nil if there is no collection.
     private func total(
         _ name: String, of collection: Expression, in scope: PlainScope,
         _ value: @escaping (PlainValue) throws -> PlainValue
     ) throws -> PlainValue {
-        var total = PlainTotal(name: name, comparison: PlainComparison(options: "", patterns: patterns))
         let isSet = isSet(collection) && name != "min" && name != "max"
-        func walk(_ body: PlainVisitor) throws -> Bool {
+        func walk(_ body: @escaping (PlainValue) throws -> Void) throws -> Bool {
             let members = PlainVisitor { try body(name == "count" ? $0 : value($0).plain) }
             return isSet
                 ? try eachOnce(of: collection, in: scope, members) : try eachMember(of: collection, in: scope, members)
         }
-        if name == "median" || name == "mode" {
-            var count: Int64 = 0
-            guard try walk(PlainVisitor { if !$0.isNull { count += 1 } }) else { return .null }
+        func number(_ value: PlainValue) throws -> Double {
+            guard let number = PlainNumber(value) else { throw PlainFailure("@\(name) needs numbers") }
+            return number.real
+        }
+        var count: Int64 = 0
+        switch name {
+        case "count": return try walk { _ in count += 1 } ? .integer(count) : .null
+        case "sum", "avg":
+            var sum = 0.0
+            let exists = try walk {
+                count += 1
+                if !$0.isNull { sum += try number($0) }
+            }
+            return exists ? .number(name == "sum" || count == 0 ? sum : sum / Double(count)) : .null
+        case "stddev":
+            var (numbers, mean, squares) = (0.0, 0.0, 0.0)
+            let exists = try walk {
+                if $0.isNull { return }
+                let number = try number($0)
+                numbers += 1
+                let before = number - mean
+                mean += before / numbers
+                squares += before * (number - mean)
+            }
+            return exists && numbers > 0 ? .number((squares / numbers).squareRoot()) : .null
+        case "median", "mode":
+            guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
             // Numbers that are the same double count as one number here.
             let numbers = { (body: PlainVisitor) in
-                try walk(PlainVisitor { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) })
+                try walk { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) }
             }
+            var (found, passed, most): (Double?, Int64, Int64) = (nil, 0, 0)
             _ = try PlainOrder.eachDifferent(numbers) { value, times in
-                try total.add(value, times: times, of: count)
+                let number = try number(value) + 0
+                if name == "mode" {
+                    if times > most { (found, most) = (number, times) }
+                    return
+                }
+                // For an odd number both places are the same.
+                for place in Set([(count - 1) / 2, count / 2]) where place >= passed && place < passed + times {
+                    found = (found ?? 0) + number
+                }
+                passed += times
             }
-            return total.value
+            return found.map { .number(name == "median" && count % 2 == 0 ? $0 / 2 : $0) } ?? .null
+        default:
+            let comparison = PlainComparison(options: "", patterns: patterns)
+            var extreme = PlainValue.null
+            _ = try walk { value in
+                if value.isNull { return }
+                let order = extreme.isNull ? nil : try comparison.order(value, extreme)
+                if extreme.isNull || order.map({ name == "min" ? $0 < 0 : $0 > 0 }) == true { extreme = value }
+            }
+            return extreme
         }
-        guard try walk(PlainVisitor { try total.add($0) }) else { return .null }
-        return total.value
     }
 
     // MARK: Members
