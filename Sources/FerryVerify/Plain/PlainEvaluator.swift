@@ -144,7 +144,7 @@ package struct PlainEvaluator {
     package func eachObject(
         of expression: Expression, in scope: PlainScope, _ body: (PlainObject) throws -> Void
     ) throws {
-        guard case .keyPath(let base, let steps) = expression, expression.isPath else {
+        guard case .keyPath = expression, expression.isPath else {
             if expression.isPath || !isCollection(expression, in: scope) {
                 return try eachObject(try value(of: expression, in: scope), body)
             }
@@ -154,12 +154,8 @@ package struct PlainEvaluator {
             }
             return
         }
-        guard case .object(let object) = try value(of: base, in: scope) else { return }
-        // Without these operators the path yields the same set.
         _ = try withoutActuallyEscaping(body) { body in
-            let members = PlainVisitor { try eachObject($0, body) }
-            return try eachMember(
-                along: Self.flattened(steps)[...], from: .object(object), isCollection: true, members)
+            try eachMember(of: expression, in: scope, PlainVisitor { try eachObject($0, body) })
         }
     }
 

@@ -108,9 +108,8 @@ enum PlainFunction {
     /// The function of a selector for a number of operands.
     static func named(_ selector: String, operands count: Int) -> Body? {
         if count == 2, let operation = PlainOperator.all[selector] { return { try operation.value($0[0], $0[1]) } }
-        guard let body = all[selector], count == max(1, selector.utf8.filter { $0 == UInt8(ascii: ":") }.count) else {
-            return nil
-        }
+        let colons = selector.utf8.lazy.filter { $0 == UInt8(ascii: ":") }.count
+        guard let body = all[selector], count == max(1, colons) else { return nil }
         return { $0.contains(where: \.isNull) ? .null : try body($0) }
     }
 

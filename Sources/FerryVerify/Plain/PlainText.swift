@@ -24,28 +24,22 @@ package final class PlainText {
         window = []
     }
 
-    /// Nil behind the end.
-    func byte(at offset: Int) -> UInt8? {
-        let place = offset - start
-        return place >= 0 && place < window.count ? window[place] : byteOfNextPiece(at: offset)
-    }
-
-    private func byteOfNextPiece(at offset: Int) -> UInt8? {
-        guard offset < count, failure == nil else { return nil }
-        do {
-            window = try read(offset..<min(offset + pieceBytes, count))
-            start = offset
-            return window.first
-        } catch {
-            failure = error
-            return nil
-        }
-    }
-
     /// The bytes in memory around an offset, and the offset of the first of them; nil behind the end.
     func piece(at offset: Int) -> (bytes: [UInt8], start: Int)? {
-        byte(at: offset) == nil ? nil : (window, start)
+        guard offset < count, failure == nil else { return nil }
+        if offset < start || offset >= start + window.count {
+            do {
+                window = try read(offset..<min(offset + pieceBytes, count))
+                start = offset
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        return offset < start + window.count ? (window, start) : nil
     }
+
+    func byte(at offset: Int) -> UInt8? { piece(at: offset).map { $0.bytes[offset - $0.start] } }
 
     /// The place of the next quote, backslash or control character.
     static func end(ofUnescaped bytes: [UInt8], from place: Int) -> Int {
