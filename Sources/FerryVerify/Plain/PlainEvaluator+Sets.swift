@@ -157,34 +157,28 @@ enum PlainOrder {
     private static let window = 16_384
 
     private enum Key: Hashable, Comparable {
-        case integer(Int64)
-        case real(Double)
+        case number(PlainNumber)
         case bytes([UInt8])
 
         init?(_ value: PlainValue) throws {
             switch value {
             case .null, .json(.null): return nil
-            case .boolean(let flag): self = .integer(flag ? 1 : 0)
-            case .integer(let integer): self = .integer(integer)
+            case .boolean(let flag): self = .number(.integer(flag ? 1 : 0))
+            case .integer(let integer): self = .number(.integer(integer))
             // -0 counts as 0.
-            case .real(let real): self = .real(real + 0)
+            case .real(let real): self = .number(.real(real + 0))
             case .text(let bytes), .blob(let bytes): self = .bytes(bytes)
-            case .object(let object): self = .integer(object.key)
+            case .object(let object): self = .number(.integer(object.key))
             case .json: throw PlainFailure("JSON has no order")
             }
         }
 
         static func < (left: Key, right: Key) -> Bool {
             switch (left, right) {
-            case (.integer(let left), .integer(let right)): left < right
-            case (.real(let left), .real(let right)): left < right
-            case (.integer(let left), .real(let right)):
-                (PlainNumber.integer(left).order(to: .real(right)) ?? 0) < 0
-            case (.real(let left), .integer(let right)):
-                (PlainNumber.real(left).order(to: .integer(right)) ?? 0) < 0
+            case (.number(let left), .number(let right)): (left.order(to: right) ?? 0) < 0
             case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
-            case (.bytes, _): false
-            case (_, .bytes): true
+            case (.bytes, .number): false
+            case (.number, .bytes): true
             }
         }
     }

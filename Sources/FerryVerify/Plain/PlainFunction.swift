@@ -3,7 +3,7 @@ internal import FerryModel
 internal import Foundation
 
 /// A number that is either an integer or a double; booleans are 0 and 1.
-enum PlainNumber {
+enum PlainNumber: Hashable {
     case integer(Int64)
     case real(Double)
 
