@@ -262,16 +262,6 @@ extension EntityMapping {
 }
 
 extension RelationshipRule {
-    /// The rule with some expressions replaced (``Expression/replacing(_:)``).
-    func replacing(_ replacement: (Expression) -> Expression?) -> RelationshipRule {
-        switch self {
-        case .automatic, .empty: self
-        case .destinations(let mapping, let from):
-            .destinations(ofMapping: mapping, from: from.replacing(replacement))
-        case .destinationsOfAnyMapping(let from): .destinationsOfAnyMapping(from: from.replacing(replacement))
-        }
-    }
-
     /// The lookup of a rule that is neither automatic nor empty, in words.
     package var lookedUp: String? {
         switch self {

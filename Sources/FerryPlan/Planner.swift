@@ -115,7 +115,7 @@ package struct Planner: Sendable {
             }
             plan.warnings =
                 try inputWarnings + MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
-                + Self.warnings(of: plan) + graph.warningsOfUnused(edges)
+                + plan.steps.flatMap(\.resolved.warnings) + graph.warningsOfUnused(edges)
                 + StoreLayout.leftOutIndexes(of: edges.last?.destination.model ?? target.model).map {
                     FerryWarning(.indexLeftOut, $0.sentence, about: .init(entity: $0.entity, object: $0.name))
                 }
@@ -143,14 +143,6 @@ package struct Planner: Sendable {
     ) {
         plan.losses = plan.losses.compactMap { $0.counted(by: rows, areEstimated: areEstimated) }
         addRows(rows, areEstimated: areEstimated, to: &plan)
-    }
-
-    /// The warnings of the steps, without those that repeat losses.
-    private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
-        plan.steps.flatMap { step in
-            let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
-            return step.resolved.warnings.filter { !losses.contains($0) }
-        }
     }
 
     /// Finds the tables of copy steps that can stay where they are.

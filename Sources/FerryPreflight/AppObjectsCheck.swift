@@ -104,11 +104,7 @@ struct AppObjectsCheck: PreflightCheck {
                 let rows = try leftover.count(on: connection), rows > 0
             else { continue }
             inTheWay.insert(leftover)
-            let loss = ChainLoss(
-                entity: place.entity, property: place.property, entities: [place.entity],
-                version: step.versions.last ?? step.resolved.destination.name, step: 1,
-                cause: .inTheWay(leftover.name), count: .exactly(rows))
-            findings.losses.append(loss)
+            let loss = noteLoss(place.entity, place.property, .exactly(rows), .inTheWay(leftover.name))
             warn(.loss, loss.sentence, about: .init(entity: place.entity, property: place.property))
         }
         return inTheWay
@@ -120,22 +116,18 @@ struct AppObjectsCheck: PreflightCheck {
         guard let table = catalog.tables.first(where: { $0.name.uppercased() == "ACHANGE" }) else { return }
         let columns = table.columns.map { $0.name.uppercased() }
         let tombstones = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
-        // By entity of the step at hand: the number in the store, and whether each part is still there.
+        // By entity of the step at hand: the number in the store, and the columns of each part that is still there.
         var numbers = layout.entityNumbers.mapValues {
-            (number: $0, columns: columns.contains("ZCOLUMNS"), tombstones: true)
+            (number: $0, parts: [columns.contains("ZCOLUMNS") ? ["ZCOLUMNS"] : [], tombstones])
         }
         for (index, step) in input.plan.steps.enumerated() {
-            var next = [String: (number: Int64, columns: Bool, tombstones: Bool)]()
+            var next: [String: (number: Int64, parts: [[String]])] = [:]
             for mapping in step.resolved.entityMappings where mapping.keepsPrimaryKey {
                 guard var known = numbers[mapping.source], next[mapping.destination] == nil else { continue }
                 let kept = HistoryTables.keeps(of: mapping.entities, in: step.resolved.versions.map(\.model))
-                if known.columns, !kept.columns {
-                    try noteLostHistory(["ZCOLUMNS"], of: mapping, known.number, index + 1, step, in: table)
-                    known.columns = false
-                }
-                if known.tombstones, !kept.tombstones {
-                    try noteLostHistory(tombstones, of: mapping, known.number, index + 1, step, in: table)
-                    known.tombstones = false
+                for (part, isKept) in [kept.columns, kept.tombstones].enumerated() where !isKept {
+                    try noteLostHistory(known.parts[part], of: mapping, known.number, index + 1, step, in: table)
+                    known.parts[part] = []
                 }
                 next[mapping.destination] = known
             }

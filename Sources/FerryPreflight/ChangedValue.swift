@@ -39,18 +39,14 @@ enum ChangedValue {
     }
 
     private static func isRounded(_ integer: Int64, in form: UInt8?) -> Bool {
-        switch form {
-        case UInt8(ascii: "i"): false
-        // Every value except zero becomes 1.
-        case UInt8(ascii: "b"): integer != 0 && integer != 1
-        case UInt8(ascii: "f"): Int64(exactly: Float(integer)) != integer
-        default: Int64(exactly: Double(integer)) != integer
-        }
+        // No type but an integer has numbers that no double has.
+        Double(exactly: integer).map { isRounded($0, in: form) } ?? (form != UInt8(ascii: "i"))
     }
 
     private static func isRounded(_ real: Double, in form: UInt8?) -> Bool {
         switch form {
         case UInt8(ascii: "i"): real.rounded(.towardZero) != real
+        // Every value except zero becomes 1.
         case UInt8(ascii: "b"): real != 0 && real != 1
         case UInt8(ascii: "f"): Double(Float(real)) != real
         default: false

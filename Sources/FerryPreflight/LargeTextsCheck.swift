@@ -67,10 +67,8 @@ struct LargeTextsCheck: PreflightCheck {
 
     /// The bytes of the longest element in a row; 0 for a value that is not a text with an array.
     private func longestElement(under key: String, in column: String, of table: String, row: Int64) throws -> Int {
-        let name = Connection.quoted(column)
-        let type = "SELECT typeof(\(name)) FROM \(Connection.quoted(table)) WHERE Z_PK = ?"
-        guard try connection.value(type, [.integer(row)])?.text == "text" else { return 0 }
-        let text = StoredText(try BlobHandle(column, of: table, row: row, schema: "main", on: connection))
+        guard let value = try self.text(in: column, of: table, row: row) else { return 0 }
+        let text = StoredText(value)
         do {
             return try Array(key.utf8).withUnsafeBytes { try JSONArrayScanner.longestElement(of: text, key: $0) }
         } catch let error as FerryError where error.code == .rowFailed {
@@ -109,17 +107,16 @@ struct LargeTextsCheck: PreflightCheck {
                 let next = try connection.integer(
                     "SELECT min(Z_PK) \(rows)", [.integer(last ?? after), .integer(number)])
                 guard let next else { throw error }
-                take(next, try bytesOfTexts(in: columns, of: table, row: next))
+                take(next, try columns.reduce(0) { try $0 + (text(in: $1, of: table, row: next)?.count ?? 0) })
             }
         }
         return longest
     }
 
-    private func bytesOfTexts(in columns: [String], of table: String, row: Int64) throws -> Int {
-        try columns.reduce(0) { sum, column in
-            let type = "SELECT typeof(\(Connection.quoted(column))) FROM \(Connection.quoted(table)) WHERE Z_PK = ?"
-            guard try connection.value(type, [.integer(row)])?.text == "text" else { return sum }
-            return try sum + BlobHandle(column, of: table, row: row, schema: "main", on: connection).count
-        }
+    /// A row's text in a column; nil for another value.
+    private func text(in column: String, of table: String, row: Int64) throws -> BlobHandle? {
+        let type = "SELECT typeof(\(Connection.quoted(column))) FROM \(Connection.quoted(table)) WHERE Z_PK = ?"
+        guard try connection.value(type, [.integer(row)])?.text == "text" else { return nil }
+        return try BlobHandle(column, of: table, row: row, schema: "main", on: connection)
     }
 }

@@ -25,7 +25,7 @@ package struct LaterStepsCheck {
         for (index, step) in plan.steps.enumerated().dropFirst() {
             refusals += try refusalsOfCounts(of: index)
             guard let first = plan.steps.first?.sourceRows else { break }
-            let checks = checks(of: index, first)
+            let checks = input.rowChecks(ofStep: index, rows: first)
             refusals += try unfitValues(of: index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
@@ -39,14 +39,8 @@ package struct LaterStepsCheck {
 
     private func refusalsOfCounts(of index: Int) throws -> [FerryError] {
         guard let rows = plan.steps[index].sourceRows else { return [] }
-        let known = checks(of: index, rows)
+        let known = input.rowChecks(ofStep: index, rows: rows)
         return try known.valuesWithoutSource(withKeys: false).refusals + known.rowsOfAbstractEntities()
-    }
-
-    private func checks(of index: Int, _ rows: [String: Int64]) -> RowChecks {
-        RowChecks(
-            scans: input.scans, layout: layout, rows: rows, step: plan.steps[index],
-            named: NamedStep(index, of: plan), now: input.options.now)
     }
 
     /// The triggers that the first step carries over unchanged and a later step cannot lay out.
@@ -109,16 +103,11 @@ package struct LaterStepsCheck {
     private func unfitValues(of index: Int, _ checks: RowChecks) throws -> [FerryError] {
         let step = plan.steps[index]
         let model = step.resolved.destination.model
-        let named = checks.named
-        let values = UnfitValues(
-            scans: input.scans, layout: layout, step: step, named: named,
-            longestValue: input.options.limits.wholeValueBytes,
-            now: input.options.now)
         var refusals: [FerryError] = []
         for mapping in step.resolved.entityMappings where mapping.policy == nil {
             // What was mandatory before, the earlier steps have required.
             let known = Set(step.resolved.values(neededBy: mapping).map(\.destination))
-            for origin in origins(of: mapping, before: index)
+            for case let origin? in waysBack(of: mapping, before: index)
             where !origin.fetches && checks.rows[origin.source, default: 0] > 0
                 && layout.table(of: origin.source) != nil
             {
@@ -129,19 +118,14 @@ package struct LaterStepsCheck {
                     try questions.ask(
                         about: rule, attribute, emptiness: !isCounted && !known.contains(rule.name))
                 }
-                refusals += try values.answers(of: questions).compactMap { named.refusal(of: $0, $1, in: origin) }
+                refusals += try checks.answers(of: questions).compactMap { checks.refusal(of: $0, $1, in: origin) }
             }
         }
         return refusals
     }
 
-    /// The mapping, as if it read the objects of the store, by each way of the earlier steps; without attributes that the
-    /// store does not tell.
-    private func origins(of mapping: ResolvedEntityMapping, before index: Int) -> [ResolvedEntityMapping] {
-        waysBack(of: mapping, before: index).compactMap { $0 }
-    }
-
-    /// The same, with nil for each way whose objects the store does not tell.
+    /// The mapping, as if it read the objects of the store, by each way of the earlier steps, without attributes that the
+    /// store does not tell; nil for each way whose objects it does not tell.
     private func waysBack(of mapping: ResolvedEntityMapping, before index: Int) -> [ResolvedEntityMapping?] {
         guard index > 0 else { return [mapping] }
         let step = plan.steps[index - 1].resolved

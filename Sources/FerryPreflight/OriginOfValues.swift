@@ -57,20 +57,16 @@ struct OriginOfValues {
             !attribute.allowsExternalStorage,
             let rule = earlier.attributes.first(where: { $0.name == name })
         else { return nil }
+        var value = Expression.constant(.null)
         if let expression = rule.expression {
             if let old = expression.sourceKey, source.attribute(old, of: earlier.source)?.type == attribute.type {
                 return expression
             }
-            return .storing(expression, in: attribute, Expression.validSelector)
+            value = expression
+        } else if let stored = rule.defaultValue(of: attribute) {
+            guard let constant = Expression.Constant(stored, of: attribute.type) else { return nil }
+            value = .constant(constant)
         }
-        switch rule.defaultValue(of: attribute) {
-        case nil: return .storing(.constant(.null), in: attribute, Expression.validSelector)
-        case .integer(let integer)?:
-            let constant: Expression.Constant = attribute.type == .boolean ? .boolean(integer != 0) : .integer(integer)
-            return .storing(.constant(constant), in: attribute, Expression.validSelector)
-        case .real(let real)?: return .storing(.constant(.double(real)), in: attribute, Expression.validSelector)
-        case .text(let text)?: return .storing(.constant(.string(text)), in: attribute, Expression.validSelector)
-        case .blob?: return nil
-        }
+        return .storing(value, in: attribute, Expression.validSelector)
     }
 }

@@ -12,8 +12,8 @@ package struct Preflight {
     /// In the order in which their refusals are told.
     private static var checks: [any PreflightCheck.Type] {
         [
-            PagesCheck.self, MissingSourcesCheck.self, ValuesCheck.self, LargeTextsCheck.self,
-            AppObjectsCheck.self, ForbiddenRowsCheck.self, RelationshipsCheck.self, DamageCheck.self,
+            PagesCheck.self, ValuesCheck.self, LargeTextsCheck.self, AppObjectsCheck.self, ForbiddenRowsCheck.self,
+            RelationshipsCheck.self, DamageCheck.self,
         ]
     }
 
@@ -21,27 +21,28 @@ package struct Preflight {
 
     /// Finds every reason to refuse the migration, and the findings that the run and its report need.
     package mutating func check() throws {
-        let checks = Self.checks.map { $0.init(input: input, findings: .init()) }
+        let checks = Self.checks.map { $0.init(input: input, findings: findings) }
         // The first answer about a table answers all that was asked.
         for check in checks { try check.ask() }
         for var check in checks {
+            check.findings = findings
             try check.check()
-            findings.add(check.findings)
+            findings = check.findings
             if findings.isUnreadable { return }
         }
     }
 
     /// Finds what models, mapping models, the schema and counts of rows tell; reads no values.
     package mutating func checkWithoutScans() throws {
-        var objects = AppObjectsCheck(input: input)
-        objects.findings.refusals = try objects.refusals() + refusalsOfCounts()
+        var objects = AppObjectsCheck(input: input, findings: findings)
+        objects.findings.refusals += try objects.refusals() + refusalsOfCounts()
         try objects.findLeftoversInTheWay()
         try objects.findLostHistory()
-        findings.add(objects.findings)
+        findings = objects.findings
     }
 
     private func refusalsOfCounts() throws -> [FerryError] {
-        let checks = input.rowChecks(input.rows)
+        var checks = input.rowChecks
         let needing = Set(input.step.needsRowCheck.map(\.source) + input.step.needsEmptySource.map(\.source))
         // An estimate may count rows of an entity that has none.
         let present = try needing.filter { entity in
@@ -51,7 +52,7 @@ package struct Preflight {
                 [.integer(place.number)])
             return first == 1
         }
-        let known = input.rowChecks(input.rows.filter { present.contains($0.key) })
-        return try known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
+        checks.rows = checks.rows.filter { present.contains($0.key) }
+        return try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
     }
 }

@@ -11,6 +11,7 @@ protocol PreflightCheck {
     init(input: PreflightInput, findings: PreflightFindings)
 
     var input: PreflightInput { get }
+    /// What this check and those before it have found.
     var findings: PreflightFindings { get set }
 
     /// Says about which rows ``check()`` will ask, so that one pass over a table answers all checks.
@@ -24,8 +25,6 @@ package struct PreflightInput {
     package var path: String
     package var connection: Connection
     package var plan: MigrationPlan
-    /// The step that reads the store; the stores that later steps read do not exist yet.
-    package var step: StepPlan
     package var inPlace: ProgramInPlace
     package var layout: StoreLayout
     package var inspection: StoreInspection
@@ -37,26 +36,33 @@ package struct PreflightInput {
     package var options: PreflightOptions
 
     package init(
-        path: String, connection: Connection, plan: MigrationPlan, step: StepPlan, inPlace: ProgramInPlace,
+        path: String, connection: Connection, plan: MigrationPlan, inPlace: ProgramInPlace,
         layout: StoreLayout, inspection: StoreInspection, rows: [String: Int64], checkedTables: Set<String>?,
         scans: TableScans, options: PreflightOptions
     ) {
-        (self.path, self.connection, self.plan, self.step) = (path, connection, plan, step)
+        (self.path, self.connection, self.plan) = (path, connection, plan)
         (self.inPlace, self.layout, self.inspection, self.rows) = (inPlace, layout, inspection, rows)
         (self.checkedTables, self.scans, self.options) = (checkedTables, scans, options)
     }
 
+    /// The step that reads the store; the stores that later steps read do not exist yet.
+    var step: StepPlan { plan.steps[0] }
     /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows: Bool { checkedTables?.isEmpty != true }
     var isInPlace: Bool { step.mode == .inPlace }
     /// Whether a later step copies: the copy heals damage that the first step keeps, and cannot carry every object.
     var isCopiedLater: Bool { isInPlace && !plan.isInPlace }
-    var named: NamedStep { NamedStep(0, of: plan) }
 
     func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
 
-    func rowChecks(_ rows: [String: Int64]) -> RowChecks {
-        RowChecks(scans: scans, layout: layout, rows: rows, step: step, named: named, now: options.now)
+    /// The requirements of the step that reads the store.
+    var rowChecks: RowChecks { rowChecks(ofStep: 0, rows: rows) }
+
+    /// The requirements of a step of the plan, as if it read the rows of the store.
+    func rowChecks(ofStep index: Int, rows: [String: Int64]) -> RowChecks {
+        RowChecks(
+            ofStep: index, of: plan, scans: scans, layout: layout, rows: rows,
+            longestValue: options.limits.wholeValueBytes, now: options.now)
     }
 }
 
@@ -90,18 +96,6 @@ package struct PreflightFindings {
     package internal(set) var droppedObjects: [String] = []
     /// Whether the store's pages are damaged, so that no rows can be read.
     var isUnreadable = false
-
-    mutating func add(_ other: Self) {
-        refusals += other.refusals
-        warnings += other.warnings
-        losses += other.losses
-        damage += other.damage
-        healed += other.healed
-        kept += other.kept
-        leftovers += other.leftovers
-        droppedObjects += other.droppedObjects
-        isUnreadable = isUnreadable || other.isUnreadable
-    }
 }
 
 extension PreflightCheck {
@@ -125,13 +119,15 @@ extension PreflightCheck {
         noteLoss(entity, property, rows.map { .exactly($0) } ?? .atMost(input.rows[entity] ?? 0), .damaged(what))
     }
 
+    @discardableResult
     mutating func noteLoss(
         _ entity: String, _ property: String?, _ count: ChainLoss.Count, _ cause: ChainLoss.Cause
-    ) {
-        findings.losses.append(
-            ChainLoss(
-                entity: entity, property: property, entities: [entity],
-                version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause, count: count))
+    ) -> ChainLoss {
+        let loss = ChainLoss(
+            entity: entity, property: property, entities: [entity],
+            version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause, count: count)
+        findings.losses.append(loss)
+        return loss
     }
 
     mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {

@@ -11,13 +11,13 @@ struct RelationshipsCheck: PreflightCheck {
     var findings = PreflightFindings()
 
     func ask() {
-        for link in mandatoryLinks(input.rowChecks(input.rows)) {
+        for link in mandatoryLinks(input.rowChecks) {
             input.scans.ask(forRowsWithoutAny: [link.column], in: link.place)
         }
     }
 
     mutating func check() throws {
-        let checks = input.rowChecks(input.rows)
+        let checks = input.rowChecks
         try findEmptyMandatoryRelationships(checks)
         try findWrongCounts(checks)
     }

@@ -11,24 +11,29 @@ package struct RowChecks {
     /// Of the store that the step reads, as `main`.
     let scans: TableScans
     let layout: StoreLayout
-    /// The counted rows of exactly each entity.
-    let rows: [String: Int64]
+    /// The counted rows of exactly each entity, which ``unfitValues()`` does not need.
+    package var rows: [String: Int64]
     let step: StepPlan
-    let named: NamedStep
+    /// For messages: the step's number and their number, of several.
+    let place: String
+    /// Longer values are not read.
+    let longestValue: Int
     /// The time for expressions that ask for it.
     let now: Double
 
     package init(
-        scans: TableScans, layout: StoreLayout, rows: [String: Int64], step: StepPlan, named: NamedStep, now: Double
+        ofStep index: Int, of plan: MigrationPlan, scans: TableScans, layout: StoreLayout, rows: [String: Int64] = [:],
+        longestValue: Int, now: Double
     ) {
-        (self.scans, self.layout, self.rows, self.step) = (scans, layout, rows, step)
-        (self.named, self.now) = (named, now)
+        (self.scans, self.layout, self.rows, step) = (scans, layout, rows, plan.steps[index])
+        (self.longestValue, self.now) = (longestValue, now)
+        place = plan.steps.count > 1 ? " (step \(index + 1) of \(plan.steps.count))" : ""
     }
 
     private var connection: Connection { scans.connection }
 
-    /// Whether a step requires something of its rows that ``UnfitValues`` does not ask for.
-    package static func areNeeded(by step: StepPlan) -> Bool {
+    /// Whether the step requires something of its rows that ``unfitValues()`` does not ask for.
+    package var needCounts: Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
     }
 
@@ -40,9 +45,9 @@ package struct RowChecks {
         for check in step.needsRowCheck {
             guard rows[check.source, default: 0] > 0 else { continue }
             if check.isConditional {
-                // The values of the step's own mappings are asked about (``UnfitValues``).
+                // The values of the step's own mappings are asked about (``findings(of:validity:)``).
                 if step.resolved.entityMapping(named: check.entityMapping)?.destination == check.entity { continue }
-                let problem = check.problem(named.place, key: nil)
+                let problem = check.problem(place, key: nil)
                 warnings.append(
                     FerryWarning(
                         .mandatoryValue,
@@ -51,7 +56,7 @@ package struct RowChecks {
                             entity: check.entity, property: check.attribute, entityMapping: check.entityMapping)))
             } else {
                 let key = withKeys ? try firstRow(of: check.source) : nil
-                refusals.append(check.problem(named.place, key: key))
+                refusals.append(check.problem(place, key: key))
             }
         }
         return (refusals, warnings)
@@ -128,25 +133,13 @@ extension MappingResolution.UniquenessCheck {
     }
 }
 
-/// Mandatory attributes that an entity mapping gives no value at all, though it has rows.
-struct MissingSourcesCheck: PreflightCheck {
-    let input: PreflightInput
-    var findings = PreflightFindings()
-
-    mutating func check() throws {
-        let values = try input.rowChecks(input.rows).valuesWithoutSource()
-        findings.refusals += values.refusals
-        findings.warnings += values.warnings
-    }
-}
-
 /// Rows of entities that become abstract, and rows that a new uniqueness constraint forbids.
 struct ForbiddenRowsCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
     mutating func check() throws {
-        let checks = input.rowChecks(input.rows)
+        let checks = input.rowChecks
         findings.refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)
     }
 }

@@ -4,18 +4,14 @@ package import FerrySQLite
 package import FerryStore
 
 /// The average bytes of a table's rows, from a few rows at even distances: reading all would take as long as a migration.
-package struct RowSizes {
-    private let connection: Connection
-
+package enum RowSizes {
     private static let samples = 48
     /// Longer texts are not read; of BLOBs SQLite knows the length without reading them.
     private static let longestText = 1 << 20
 
-    package init(on connection: Connection) { self.connection = connection }
-
     /// Returns nil for a table without rows, with very long texts, or whose pages or rows are damaged: preflight reports
     /// the damage.
-    package func average(of table: EntityTable) throws -> Double? {
+    package static func average(of table: EntityTable, on connection: Connection) throws -> Double? {
         let name = Connection.quoted(table.name)
         let lengths = table.columns.map { "ifnull(length(\(Connection.quoted($0.name))), 0)" } + ["20"]
         let keys = """
@@ -25,7 +21,7 @@ package struct RowSizes {
             FROM places, ends
             """
         do {
-            return try connection.with(.length, Self.longestText) {
+            return try connection.with(.length, longestText) {
                 let sum = lengths.balanced(by: "+")
                 let average = try connection.integer(
                     "SELECT CAST(avg(\(sum)) AS INTEGER) FROM \(name) WHERE Z_PK IN (\(keys))")

@@ -15,24 +15,17 @@ package struct UncheckedRows {
         guard input.plan.refusals.isEmpty else { return [] }
         var scans = input.writesRows ? ["damaged pages, rows and links"] : []
         let steps = input.plan.steps
-        let mandatory = steps.flatMap { step in
-            step.resolved.entityMappings.flatMap { mapping in
-                step.resolved.mandatoryValues(of: mapping).map { "\(mapping.destination).\($0.destination)" }
-            }
+        if let list = Self.attributes(steps, { $0.mandatoryValues(of: $1).map(\.destination) }) {
+            scans.append("empty values of the mandatory \(list)")
         }
-        if let list = Self.list(mandatory) { scans.append("empty values of the mandatory \(list)") }
-        let converted = steps.flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
-                mapping.attributes.compactMap { rule -> String? in
-                    guard
-                        let attribute = step.resolved.destination.model.attribute(rule.name, of: mapping.destination),
-                        step.resolved.mayNotBeTaken(rule, by: attribute, in: mapping)
-                    else { return nil }
-                    return "\(mapping.destination).\(rule.name)"
-                }
-            }
+        let converted = Self.attributes(steps) { step, mapping in
+            mapping.attributes.filter { rule in
+                step.destination.model.attribute(rule.name, of: mapping.destination).map {
+                    step.mayNotBeTaken(rule, by: $0, in: mapping)
+                } ?? false
+            }.map(\.name)
         }
-        if let list = Self.list(converted) { scans.append("values that \(list) cannot take") }
+        if let converted { scans.append("values that \(converted) cannot take") }
         let unique = steps.flatMap { step in
             step.needsUniqueValues.map { "\($0.entity).\($0.names.joined(separator: "+"))" }
         }
@@ -54,23 +47,16 @@ package struct UncheckedRows {
         let steps = input.plan.steps
         let policies = steps.flatMap { $0.resolved.entityMappings.compactMap(\.policy) }
         if let names = Self.list(policies) { list.append("what \(names) in code makes") }
-        let merged = steps.flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter { !mapping.isGivenByEach($0) }
-                    .map { "\(mapping.destination).\($0)" }
+        let merged = Self.attributes(steps) { step, mapping in
+            step.uncertainValues(of: mapping).filter { !mapping.isGivenByEach($0) }
+        }
+        if let merged { list.append("values of \(merged), of which one of several objects gives its own") }
+        let fetched = Self.attributes(steps.prefix(1)) { step, mapping in
+            step.uncertainValues(of: mapping).filter(mapping.isGivenByEach).filter { name in
+                mapping.fetches || mapping.attributes.contains { $0.name == name && $0.expression?.fetches == true }
             }
         }
-        if let names = Self.list(merged) {
-            list.append("values of \(names), of which one of several objects gives its own")
-        }
-        let fetched = steps.prefix(1).flatMap { step in
-            step.resolved.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
-                step.resolved.uncertainValues(of: mapping).filter(mapping.isGivenByEach).filter { name in
-                    mapping.fetches || mapping.attributes.contains { $0.name == name && $0.expression?.fetches == true }
-                }.map { "\(mapping.destination).\($0)" }
-            }
-        }
-        if let names = Self.list(fetched) { list.append("values of \(names), which need a FETCH") }
+        if let fetched { list.append("values of \(fetched), which need a FETCH") }
         let laterSteps = LaterStepsCheck(input)
         if let names = Self.list(laterSteps.untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
@@ -88,6 +74,18 @@ package struct UncheckedRows {
         }
         if let names = Self.list(texts) { list.append("whether \(names) is valid JSON") }
         return list
+    }
+
+    /// A few of the attributes that entity mappings without a policy have; nil for none.
+    private static func attributes(
+        _ steps: some Collection<StepPlan>, _ names: (ResolvedStep, ResolvedEntityMapping) -> [String]
+    ) -> String? {
+        list(
+            steps.map(\.resolved).flatMap { step in
+                step.entityMappings.filter { $0.policy == nil }.flatMap { mapping in
+                    names(step, mapping).map { "\(mapping.destination).\($0)" }
+                }
+            })
     }
 
     /// A few names of a list; nil for an empty one.

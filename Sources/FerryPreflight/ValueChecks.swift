@@ -3,7 +3,7 @@ internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
-package import FerryPlan
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -123,17 +123,8 @@ extension Expression {
     }
 }
 
-/// A step of the plan, for the messages about its values.
-package struct NamedStep {
-    let version: String
-    /// The step's number and their number, of several.
-    let place: String
-
-    package init(_ index: Int, of plan: MigrationPlan) {
-        let step = plan.steps[index]
-        version = step.versions.last ?? step.resolved.destination.name
-        place = plan.steps.count > 1 ? " (step \(index + 1) of \(plan.steps.count))" : ""
-    }
+extension RowChecks {
+    private var version: String { step.versions.last ?? step.resolved.destination.name }
 
     /// The refusal of what a question found; nil for what does not stop the run.
     func refusal(

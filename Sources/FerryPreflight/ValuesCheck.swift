@@ -7,14 +7,17 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Mandatory values that are empty, and values that the next version does not take.
+/// Mandatory values that are empty or that a mapping does not give, and values that the next version does not take.
 struct ValuesCheck: PreflightCheck {
     let input: PreflightInput
     var findings = PreflightFindings()
 
-    func ask() { for mapping in computedMappings { unfitValues.askForRows(of: mapping) } }
+    func ask() { for mapping in computedMappings { input.rowChecks.askForRows(of: mapping) } }
 
     mutating func check() throws {
+        let missing = try input.rowChecks.valuesWithoutSource()
+        findings.refusals += missing.refusals
+        findings.warnings += missing.warnings
         try findEmptyMandatoryValues()
         try findUnfitValues()
     }
@@ -26,15 +29,9 @@ struct ValuesCheck: PreflightCheck {
         }
     }
 
-    private var unfitValues: UnfitValues {
-        UnfitValues(
-            scans: input.scans, layout: layout, step: step, named: input.named,
-            longestValue: options.limits.wholeValueBytes, now: options.now)
-    }
-
     /// Finds mandatory destination attributes whose source attribute is NULL in some row.
     private mutating func findEmptyMandatoryValues() throws {
-        let values = unfitValues
+        let values = input.rowChecks
         for mapping in computedMappings {
             let empty = try values.emptyColumns(of: mapping)
             for column in empty {
@@ -46,10 +43,8 @@ struct ValuesCheck: PreflightCheck {
             }
             let damaged = empty.filter { !$0.value.wasOptional }
             guard options.damaged == .drop, !damaged.isEmpty,
-                let place = input.rowChecks(input.rows).rows(of: mapping.source)
-            else {
-                continue
-            }
+                let place = values.rows(of: mapping.source)
+            else { continue }
             let count = try input.scans.rows(withoutAny: damaged.map(\.column), in: place)
             // A run in place counts the rows that it deletes.
             if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
@@ -90,7 +85,7 @@ struct ValuesCheck: PreflightCheck {
 
     /// Finds values that attributes and relationships of the next version need and do not get, or cannot take.
     private mutating func findUnfitValues() throws {
-        let values = unfitValues
+        let values = input.rowChecks
         for mapping in computedMappings {
             do {
                 for finding in try values.findings(of: mapping, validity: true) { treat(finding, of: mapping, values) }
@@ -101,7 +96,7 @@ struct ValuesCheck: PreflightCheck {
     }
 
     private mutating func treat(
-        _ finding: UnfitValues.Finding, of mapping: ResolvedEntityMapping, _ values: UnfitValues
+        _ finding: RowChecks.Finding, of mapping: ResolvedEntityMapping, _ values: RowChecks
     ) {
         let (question, count) = finding
         if question.problem == .leftEmpty { return noteLeftEmpty(question.property, of: mapping, rows: count.rows) }
@@ -112,7 +107,7 @@ struct ValuesCheck: PreflightCheck {
             }
             return
         }
-        if let refusal = values.named.refusal(of: question, count, in: mapping) { refuse(refusal) }
+        if let refusal = values.refusal(of: question, count, in: mapping) { refuse(refusal) }
     }
 
     /// Notes the loss of values that `onInvalid` leaves out.

@@ -38,7 +38,7 @@ final class VerificationContext {
     // What the checks of rows, relations and indexes read once.
     private(set) lazy var relationForms = Result { try RelationForms(in: self) }
     private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
-    private(set) lazy var indexedTables = Result { try IndexedTables(in: self) }
+    private(set) lazy var indexedTables = Result { try TableIndexes.all(in: self) }
 
     /// Whether the destination is not committed yet, so that no other connection can read it.
     let isInTransaction: Bool

@@ -43,7 +43,7 @@ struct TableSizes {
         for table in layout.tablesInOrder {
             let rows = layout.entities(inTableOf: table.root).map { ($0, Double(facts.rows[$0] ?? 0)) }
             let isRead = rows.reduce(0) { $0 + $1.1 } >= (areLong ? 1 : Self.smallTable)
-            let average = try isRead ? RowSizes(on: connection).average(of: table) : nil
+            let average = try isRead ? RowSizes.average(of: table, on: connection) : nil
             // Rows with texts too long to be read have their share of the file.
             let bytes = average ?? (areLong ? share : Self.averageRow)
             for (entity, count) in rows { add(count, bytes: count * bytes, of: entity) }

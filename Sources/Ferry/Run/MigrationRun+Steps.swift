@@ -52,7 +52,7 @@ extension MigrationRun {
         relay.begin(.rows, step: number)
         if number > 1 {
             if session.migration.checkedStep != number {
-                try checkRows(run.step, NamedStep(number - 1, of: plan), run.sourcePath, now: session.migration.now)
+                try checkRows(number, of: plan, run.sourcePath, now: session.migration.now)
                 session.migration.checkedStep = number
                 try session.save()
                 stop.unitIsDone()
@@ -123,22 +123,19 @@ extension MigrationRun {
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
-    private func checkRows(_ step: StepPlan, _ named: NamedStep, _ path: String, now: Double) throws {
+    private func checkRows(_ number: Int, of plan: MigrationPlan, _ path: String, now: Double) throws {
+        let step = plan.steps[number - 1]
         try FerryError.wrapping(on: path) {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
             try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
-            let options = EngineOptions(limitsOf: configuration)
-            let scans = TableScans(on: connection)
-            var refusals = try UnfitValues(
-                scans: scans, layout: layout, step: step, named: named, longestValue: options.wholeValueBytes,
-                now: now
-            ).refusals()
-            guard refusals.isEmpty, RowChecks.areNeeded(by: step) else { return try refuse(refusals, step) }
-            let inspection = try StoreInspection(of: layout, on: connection)
-            let checks = RowChecks(
-                scans: scans, layout: layout, rows: inspection.rowsOfEntities, step: step, named: named, now: now)
+            var checks = RowChecks(
+                ofStep: number - 1, of: plan, scans: TableScans(on: connection), layout: layout,
+                longestValue: EngineOptions(limitsOf: configuration).wholeValueBytes, now: now)
+            var refusals = try checks.unfitValues()
+            guard refusals.isEmpty, checks.needCounts else { return try refuse(refusals, step) }
+            checks.rows = try StoreInspection(of: layout, on: connection).rowsOfEntities
             refusals += try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
             refusals += try checks.duplicates(step.needsUniqueValues)
             try refuse(refusals, step)

@@ -14,6 +14,9 @@ struct JSONMappingFile {
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
 
+    /// The texts of tables by name, which expressions contain in place of the names.
+    private let tables: [String: String]
+
     /// Reads a file's bytes; `extended` reads the mapping model at a path relative to this file.
     static func read(
         _ bytes: [UInt8], name: String, path: String, faults: JSONFaults?,
@@ -43,13 +46,8 @@ struct JSONMappingFile {
         }
         if base == nil, members["entityMappings"] == nil { throw root.error("the key \"entityMappings\" is missing") }
         try note(in: members)
-        let tables = try members["tables"].map(tables) ?? [:]
-        let own =
-            try members["entityMappings"].map { (cursor) throws(FerryError) in
-                try entityMappings(cursor).map { (mapping) throws(FerryError) in
-                    try filled(mapping, from: tables, cursor)
-                }
-            } ?? []
+        let reader = JSONMappingFile(tables: try members["tables"].map(tables) ?? [:])
+        let own = try members["entityMappings"].map(reader.entityMappings) ?? []
         let all = replacing(own, in: base?.entityMappings ?? [])
         return MappingModel(
             name: name, path: path,
@@ -103,39 +101,6 @@ struct JSONMappingFile {
         return tables
     }
 
-    /// The mapping with the contents of tables in place of their names.
-    private static func filled(
-        _ mapping: EntityMapping, from tables: [String: String], _ cursor: JSONCursor
-    ) throws(FerryError) -> EntityMapping {
-        var unknown: String?
-        func fill(_ part: Expression) -> Expression? {
-            guard case .predefined(Expression.tableSelector, let operands) = part, operands.count == 2,
-                case .constant(.string(let name)) = operands[0]
-            else { return nil }
-            guard let table = tables[name] else {
-                unknown = name
-                return nil
-            }
-            return .predefined(
-                Expression.tableSelector, [.constant(.string(table)), operands[1].replacing(fill)])
-        }
-        var mapping = mapping
-        for (name, rule) in mapping.attributes {
-            if case .value(let expression) = rule { mapping.attributes[name] = .value(expression.replacing(fill)) }
-        }
-        for (name, rule) in mapping.relationships { mapping.relationships[name] = rule.replacing(fill) }
-        mapping.filter = mapping.filter?.replacing(fill)
-        if let iteration = mapping.iteration {
-            mapping.iteration?.elements = iteration.elements.replacing(fill)
-        }
-        if let unknown {
-            throw cursor.error(
-                "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which is not in \"tables\""
-                    + NearNames.clause(for: unknown, among: tables.keys, otherwise: ""))
-        }
-        return mapping
-    }
-
     private static func partitions(_ cursor: JSONCursor, of known: [String]) throws(FerryError) -> [[String]] {
         var partitions: [[String]] = []
         for element in try cursor.elements() {
@@ -158,7 +123,7 @@ struct JSONMappingFile {
 
     // MARK: Entity mappings
 
-    private static func entityMappings(_ cursor: JSONCursor) throws(FerryError) -> [EntityMapping] {
+    private func entityMappings(_ cursor: JSONCursor) throws(FerryError) -> [EntityMapping] {
         var mappings: [EntityMapping] = []
         for element in try cursor.elements() {
             try element.collecting(leavesGap: true) { () throws(FerryError) in
@@ -172,9 +137,9 @@ struct JSONMappingFile {
         return mappings
     }
 
-    private static func entityMapping(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping {
-        let members = try cursor.members(allowing: entityMappingKeys)
-        try note(in: members)
+    private func entityMapping(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping {
+        let members = try cursor.members(allowing: Self.entityMappingKeys)
+        try Self.note(in: members)
         let policy = try members["policy"].flatMap { (cursor) throws(FerryError) in
             cursor.openText == nil ? try cursor.name() : nil
         }
@@ -209,7 +174,7 @@ struct JSONMappingFile {
         mapping.keepIfOpen(destination, "the destination entity")
         if let cursor = members["where"], !mapping.keepIfOpen(cursor, "the filter predicate") {
             try cursor.collecting { () throws(FerryError) in
-                mapping.filter = try parsed(cursor, Predicate.parse)
+                mapping.filter = try parsed(cursor, Predicate.parse, Predicate.replacing)
             }
             mapping.keepText(of: cursor, as: "where")
         }
@@ -253,7 +218,7 @@ struct JSONMappingFile {
         for line in try note.elements() { _ = try line.string() }
     }
 
-    private static func keep(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping.Keep {
+    private func keep(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping.Keep {
         let word = try cursor.string()
         switch word {
         case "first": return .first
@@ -272,17 +237,18 @@ struct JSONMappingFile {
         }
     }
 
-    private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {
+    private func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {
         let names = try cursor.names()
         if names.isEmpty { throw cursor.error("name at least one attribute") }
         return names
     }
 
-    private static func iteration(
+    private func iteration(
         _ cursor: JSONCursor, onInvalid: JSONCursor?
     ) throws(FerryError) -> EntityMapping.Iteration {
         let members = try cursor.members()
-        guard (1...2).contains(members.count), members.count == 1 || members.contains(where: { $0.key == positionKey })
+        guard (1...2).contains(members.count),
+            members.count == 1 || members.contains(where: { $0.key == Self.positionKey })
         else {
             throw cursor.error(
                 "expected exactly one name for each element, and perhaps one for its position, as in "
@@ -291,38 +257,38 @@ struct JSONMappingFile {
         let member = elements(among: members)
         try check(variable: member.key, member.value)
         var position: String?
-        if members.count == 2, let cursor = members.first(where: { $0.key == positionKey })?.value {
+        if members.count == 2, let cursor = members.first(where: { $0.key == Self.positionKey })?.value {
             let name = try cursor.name()
             try check(variable: name, cursor)
             guard name != member.key else { throw cursor.error("the name \"\(name)\" is taken; choose another") }
             position = name
         }
         return EntityMapping.Iteration(
-            variable: member.key, elements: try parsed(member.value, Expression.parse),
+            variable: member.key, elements: try parsed(member.value, Expression.parse, Expression.replacing),
             skipsInvalid: try skips(onInvalid), position: position)
     }
 
     private static let positionKey = "position"
 
     /// The name and the elements of an iteration: alone, `position` is the name of the element.
-    private static func elements(
+    private func elements(
         among members: [(key: String, value: JSONCursor)]
     ) -> (key: String, value: JSONCursor) {
-        members.first { members.count == 1 || $0.key != positionKey } ?? members[0]
+        members.first { members.count == 1 || $0.key != Self.positionKey } ?? members[0]
     }
 
-    private static func check(variable: String, _ cursor: JSONCursor) throws(FerryError) {
+    private func check(variable: String, _ cursor: JSONCursor) throws(FerryError) {
         guard let first = variable.unicodeScalars.first, first == "_" || first.properties.isAlphabetic,
             variable.unicodeScalars.allSatisfy({
                 $0 == "_" || $0.properties.isAlphabetic || $0.properties.numericType != nil
             })
         else { throw cursor.error("\"\(variable)\" cannot be the name of a variable") }
-        guard !boundVariables.contains(variable) else {
+        guard !Self.boundVariables.contains(variable) else {
             throw cursor.error("the name \"\(variable)\" is taken; choose another")
         }
     }
 
-    private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
+    private func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
         guard let cursor else { return false }
         switch try cursor.string() {
         case "skip": return true
@@ -333,7 +299,7 @@ struct JSONMappingFile {
 
     // MARK: Properties
 
-    private static func attribute(
+    private func attribute(
         _ cursor: JSONCursor, _ name: String, of mapping: inout EntityMapping
     ) throws(FerryError) -> AttributeRule {
         let part = "attribute \"\(name)\""
@@ -347,10 +313,10 @@ struct JSONMappingFile {
         case .string:
             if mapping.keepIfOpen(cursor, part, property: name) { return .empty }
             mapping.keepText(of: cursor, as: part)
-            return .value(try parsed(cursor, Expression.parse))
+            return .value(try parsed(cursor, Expression.parse, Expression.replacing))
         case .object:
             let members = try cursor.members(allowing: ["value", "onInvalid"])
-            if members.isEmpty { throw cursor.error(expected) }
+            if members.isEmpty { throw cursor.error(Self.expected) }
             if let onInvalid = members["onInvalid"] {
                 guard let rule = EntityMapping.OnInvalid(rawValue: try onInvalid.string()) else {
                     throw onInvalid.error("expected \"null\", \"skip\" or \"fail\"")
@@ -358,15 +324,15 @@ struct JSONMappingFile {
                 mapping.onInvalid[name] = rule
             }
             guard let value = members["value"] else { return .automatic }
-            if case .object = value.node.value { throw value.error(expected) }
+            if case .object = value.node.value { throw value.error(Self.expected) }
             return try attribute(value, name, of: &mapping)
-        case .array: throw cursor.error(expected)
+        case .array: throw cursor.error(Self.expected)
         }
     }
 
     private static let expected = "expected an expression in a string, a number, true, false or null"
 
-    private static func relationship(
+    private func relationship(
         _ cursor: JSONCursor, _ name: String, of mapping: inout EntityMapping
     ) throws(FerryError) -> RelationshipRule {
         if cursor.isNull { return .empty }
@@ -381,23 +347,47 @@ struct JSONMappingFile {
         let areOpen = [target, from].map { mapping.keepIfOpen($0, part, property: name) }
         if areOpen.contains(true) { return .empty }
         mapping.keepText(of: from, as: part)
-        if target.isNull { return .destinationsOfAnyMapping(from: try parsed(from, Expression.parse)) }
-        return .destinations(ofMapping: try target.name(), from: try parsed(from, Expression.parse))
+        if target.isNull {
+            return .destinationsOfAnyMapping(from: try parsed(from, Expression.parse, Expression.replacing))
+        }
+        return .destinations(
+            ofMapping: try target.name(), from: try parsed(from, Expression.parse, Expression.replacing))
     }
 
     // MARK: Expressions
 
-    private static func parsed<Parsed>(
-        _ cursor: JSONCursor, _ parse: (String) throws(FerryError) -> Parsed
+    /// Parses a text, and replaces the names of tables by their contents.
+    private func parsed<Parsed>(
+        _ cursor: JSONCursor, _ parse: (String) throws(FerryError) -> Parsed,
+        _ replacing: (Parsed) -> ((Expression) -> Expression?) -> Parsed
     ) throws(FerryError) -> Parsed {
         let text = try cursor.string()
+        let parsed: Parsed
         do {
-            return try parse(text)
+            parsed = try parse(text)
         } catch {
             var error = error
             error.message = cursor.error(error.message).message
             throw error
         }
+        var unknown: String?
+        func fill(_ part: Expression) -> Expression? {
+            guard case .predefined(Expression.tableSelector, let operands) = part, operands.count == 2,
+                case .constant(.string(let name)) = operands[0]
+            else { return nil }
+            guard let table = tables[name] else {
+                unknown = name
+                return nil
+            }
+            return .predefined(Expression.tableSelector, [.constant(.string(table)), operands[1].replacing(fill)])
+        }
+        let filled = replacing(parsed)(fill)
+        if let unknown {
+            throw cursor.error(
+                "the expression names the table \"\(unknown)\", which is not in \"tables\""
+                    + NearNames.clause(for: unknown, among: tables.keys, otherwise: ""))
+        }
+        return filled
     }
 }
 

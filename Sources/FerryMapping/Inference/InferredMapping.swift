@@ -1,5 +1,5 @@
 internal import FerryBase
-internal import FerryExpression
+package import FerryExpression
 package import FerryModel
 
 /// The mapping that follows from two model versions alone, as in Core Data's lightweight migration.
@@ -28,9 +28,9 @@ package struct InferredMapping: Sendable {
         let difference = ModelDifference(from: source.model, to: destination.model)
         let changes = InferenceRules(difference).verdicts()
         guard changes.allSatisfy(\.isInferable) else { return InferredMapping(mappingModel: nil, changes: changes) }
-        let entityMappings = InferredEntityMappings(
-            source: source, destination: destination, difference: difference)
-        let all = entityMappings.all()
+        let all = InferredEntityMappings(
+            source: source, destination: destination, matching: difference.matching
+        ).all()
         // Versions without a common entity do not succeed each other, whatever the order of their files.
         guard all.contains(where: { $0.source != nil && $0.destination != nil }) || all.allSatisfy({ $0.source == nil })
         else { return InferredMapping(mappingModel: nil, changes: changes) }
@@ -38,7 +38,6 @@ package struct InferredMapping: Sendable {
             name: "inferred", path: "inferred mapping", sourceVersion: source.qualifiedName,
             destinationVersion: destination.qualifiedName, entityMappings: all)
         mappingModel.isInferred = true
-        mappingModel.warnings = entityMappings.losses()
         return InferredMapping(mappingModel: mappingModel, changes: changes)
     }
 }
@@ -54,57 +53,12 @@ extension InferredMapping.Change {
 struct InferredEntityMappings {
     let source: ModelVersion
     let destination: ModelVersion
-    let difference: ModelDifference
-    private var matching: ModelMatching { difference.matching }
+    let matching: ModelMatching
 
     /// By entity name, removed entities last; without abstract entities, unless they had objects before.
     func all() -> [EntityMapping] {
         destination.model.sortedEntityNames.compactMap(mapping(of:))
             + removed.map { EntityMapping(name: "IEM_Remove_\($0)", source: $0, destination: nil) }
-    }
-
-    func losses() -> [FerryWarning] {
-        var properties: [String: [String]] = [:]
-        for change in difference.changes {
-            if change.kind == .compositeChanged, let old = matching.sourceEntities[change.entity] {
-                properties[old, default: []] += lostElements(of: change)
-            }
-            guard [.attributeRemoved, .relationshipRemoved].contains(change.kind), let property = change.property,
-                let old = matching.sourceEntities[change.entity], isStored(property, in: old)
-            else { continue }
-            properties[change.entity, default: []].append(property)
-        }
-        var warnings = removed.map { entity in
-            FerryWarning(
-                .droppedEntity, "The entity \(entity) is not in \(destination.name): its objects are dropped.",
-                about: .init(entity: entity))
-        }
-        for (entity, names) in properties.inOrder(by: { codeUnitOrder($0.key, $1.key) }) where !names.isEmpty {
-            let listed = names.map { "\(entity).\($0)" }.joined(separator: ", ")
-            let isOne = names.count == 1
-            warnings.append(
-                FerryWarning(
-                    .loss,
-                    "\(listed) \(isOne ? "is" : "are") not in \(destination.name): \(isOne ? "its" : "their") values are "
-                        + "dropped.",
-                    about: .init(entity: entity, property: isOne ? names[0] : nil)))
-        }
-        return warnings
-    }
-
-    private func lostElements(of change: ModelDifference.Change) -> [String] {
-        guard let new = change.property.flatMap({ destination.model.attribute($0, of: change.entity) }),
-            let old = matching.sourceAttribute(of: new.name, in: change.entity)
-        else { return [] }
-        let kept = destination.model.leaves(of: new).compactMap {
-            matching.sourceAttribute(of: $0.name, in: change.entity)?.name
-        }
-        return source.model.leaves(of: old).map(\.name).filter { !kept.contains($0) }
-    }
-
-    private func isStored(_ property: String, in entity: String) -> Bool {
-        if let attribute = source.model.attribute(property, of: entity) { return !attribute.isTransient }
-        return source.model.relationship(property, of: entity)?.isTransient == false
     }
 
     private var removed: [String] {
@@ -160,7 +114,7 @@ struct InferredEntityMappings {
 
 extension Expression.Constant {
     /// A default value as a constant of the expression language; nil for binary data, which has none.
-    fileprivate init?(_ value: DefaultValue, of type: AttributeType) {
+    package init?(_ value: DefaultValue, of type: AttributeType) {
         switch value {
         case .integer(let integer): self = type == .boolean ? .boolean(integer != 0) : .integer(integer)
         case .real(let real): self = .double(real)

@@ -29,8 +29,8 @@ package struct MappingSkeleton: Sendable {
 
     package init(source: ModelVersion, destination: ModelVersion) {
         let difference = ModelDifference(from: source.model, to: destination.model)
-        let inferred = InferredEntityMappings(source: source, destination: destination, difference: difference)
         matching = difference.matching
+        let inferred = InferredEntityMappings(source: source, destination: destination, matching: matching)
         changes = InferenceRules(difference).verdicts()
         notes = changes.filter { $0.property == nil && !$0.isInferable }
         mappingModel = MappingModel(

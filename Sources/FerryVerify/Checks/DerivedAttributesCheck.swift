@@ -104,39 +104,31 @@ struct DerivedAttributesCheck: Check {
             else { return nil }
             return Expected(
                 join: "LEFT JOIN destination.\(table) AS s ON s.Z_PK = t.\(key)", value: "s.\(column)")
-        case .count(let relationship):
-            guard let links = links(relationship, of: entity, summing: nil, in: context) else { return nil }
-            return Expected(join: grouped(links, "count(*)"), value: "ifnull(c.n, 0)")
-        case .sum(let relationship, let summed):
-            guard let links = links(relationship, of: entity, summing: summed, in: context) else { return nil }
-            return Expected(join: grouped(links, "sum(value)"), value: "ifnull(c.n, 0)", isSum: true)
+        case .count(let relationship): return expected(relationship, of: entity, summing: nil, in: context)
+        case .sum(let relationship, let summed): return expected(relationship, of: entity, summing: summed, in: context)
         case .function, .now, nil: return nil
         }
     }
 
-    private func grouped(_ links: String, _ aggregate: String) -> String {
-        "LEFT JOIN (SELECT owner, \(aggregate) AS n FROM (\(links)) WHERE owner IS NOT NULL GROUP BY owner) AS c "
-            + "ON c.owner = t.Z_PK"
-    }
-
-    /// A SELECT of each object in a to-many relationship: the key of its owner, and its value.
-    private func links(
+    /// The SQL of the number of objects in a to-many relationship, or of the sum of one of their attributes.
+    private func expected(
         _ relationship: String, of entity: String, summing summed: String?, in context: VerificationContext
-    ) -> String? {
+    ) -> Expected? {
         let layout = context.destination
         guard let destination = context.destinationModel.relationship(relationship, of: entity)?.destinationEntity,
-            let objects = layout.table(of: destination)?.name
+            let objects = layout.table(of: destination)?.name,
+            let links = layout.storage(of: relationship, in: entity).map(StoredLinks.init), !links.areInRowsOfA
         else { return nil }
-        let column = summed.flatMap { layout.column(of: $0, in: destination)?.name }
-        guard summed == nil || column != nil else { return nil }
-        switch layout.storage(of: relationship, in: entity) {
-        case .inverseForeignKey(let table, let key, _, _), .inverseless(let table, let key):
-            return "SELECT \(key) AS owner, \(column ?? "NULL") AS value FROM destination.\(table)"
-        case .join(let table, let own, let other, _, _):
-            let join = column == nil ? "" : " JOIN destination.\(objects) AS o ON o.Z_PK = j.\(other)"
-            return "SELECT j.\(own) AS owner, \(column.map { "o.\($0)" } ?? "NULL") AS value "
-                + "FROM destination.\(table) AS j\(join)"
-        case .foreignKey, nil: return nil
+        var (value, join) = ("count(*)", "")
+        if let summed {
+            guard let column = layout.column(of: summed, in: destination)?.name else { return nil }
+            value = "sum(\(links.areInRowsOfB ? "l" : "o").\(column))"
+            if !links.areInRowsOfB { join = "JOIN destination.\(objects) AS o ON o.Z_PK = l.\(links.b) " }
         }
+        return Expected(
+            join: """
+                LEFT JOIN (SELECT l.\(links.a) AS owner, \(value) AS n FROM destination.\(links.table) AS l \(join)
+                    WHERE l.\(links.a) IS NOT NULL GROUP BY owner) AS c ON c.owner = t.Z_PK
+                """, value: "ifnull(c.n, 0)", isSum: summed != nil)
     }
 }

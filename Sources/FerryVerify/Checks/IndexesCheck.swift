@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
@@ -13,9 +14,7 @@ struct IndexesCheck: Check {
     /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
-        let indexed = try context.indexedTables.get()
-        return try indexed.names.flatMap { table in
-            guard let indexes = indexed.indexes(of: table) else { return [CheckPart]() }
+        return try Self.tables(in: context).flatMap { table, indexes in
             var parts: [CheckPart] = []
             for index in indexes.counted {
                 parts.append(
@@ -37,7 +36,7 @@ struct IndexesCheck: Check {
             if indexes.compared.isEmpty { return parts }
             let rows = indexes.rows
             if try TableTally.parts(forIndexesOf: table, in: context) == nil {
-                parts += try IndexedTables.ranges(of: indexes, in: context).map { name, condition in
+                parts += try indexes.ranges(in: context).map { name, condition in
                     CheckPart(name: name, subject: table) { context, outcome in
                         outcome.sums = try rows.sums(in: table, where: condition, key: key, context).sums
                     }
@@ -63,9 +62,7 @@ struct IndexesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(in: context)
-        let indexed = try context.indexedTables.get()
-        for table in indexed.names {
-            guard let indexes = indexed.indexes(of: table) else { continue }
+        for (table, indexes) in try Self.tables(in: context) {
             if !indexes.counted.isEmpty {
                 let root = context.destinationTables.first { $0.name == table }?.root
                 let rows = root.flatMap { tallies[$0]?.rows } ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
@@ -74,8 +71,8 @@ struct IndexesCheck: Check {
                     report(index, of: table, count: abs(rows - entries), in: context)
                 }
             }
-            for index in indexes.compared {
-                let expected = try indexed.expected(of: index, in: context)
+            for (place, index) in indexes.compared.enumerated() {
+                let expected = try indexes.expectedEntries(of: place, in: context)
                 let outcome = outcomes[index.partName]
                 let found = outcome?.sums?.first ?? EntrySum()
                 let missing = abs(expected.count - found.count)
@@ -83,6 +80,10 @@ struct IndexesCheck: Check {
                 report(index.name, of: table, count: (outcome?.misplaced ?? 0) + wrong, in: context)
             }
         }
+    }
+
+    private static func tables(in context: VerificationContext) throws -> [(key: String, value: TableIndexes)] {
+        try context.indexedTables.get().inOrder { codeUnitOrder($0.key, $1.key) }
     }
 
     private static func name(ofCounted index: String) -> String { "count of \(index)" }

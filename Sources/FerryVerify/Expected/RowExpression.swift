@@ -62,19 +62,14 @@ struct RowExpression {
                 try PlainMethod.value(of: selector, object.value(row).plain, operands.map { try $0.value(row).plain })
             }
         case .predefined(let selector, let arguments):
-            if ScopedFunction(rawValue: selector) != nil || SetOperator(rawValue: selector) != nil { return nil }
+            guard let function = PlainFunction.named(selector, operands: arguments.count) else { return nil }
             let operands = arguments.compactMap { make($0, of: mapping, rows: rows, in: context) }
             guard operands.count == arguments.count else { return nil }
             if operands.count == 2, let operation = PlainOperator.all[selector] {
                 let (left, right) = (operands[0], operands[1])
                 return RowExpression { row in try operation.value(left.value(row).plain, right.value(row).plain) }
             }
-            if let function = PlainTypedFunction.named(selector) {
-                return RowExpression { row in try function(operands.map { try $0.value(row).plain }) }
-            }
-            return RowExpression { row in
-                try PlainFunction.value(of: selector, operands.map { try $0.value(row).plain })
-            }
+            return RowExpression { row in try function(operands.map { try $0.value(row).plain }) }
         default: return nil
         }
     }

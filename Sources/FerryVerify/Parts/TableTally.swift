@@ -31,7 +31,7 @@ struct TableTally: Sendable {
         try context.destinationTables.filter { !KeptTables.hold($0.name, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
             let indexed = try Self.parts(forIndexesOf: table.name, in: context).flatMap { _ in
-                try context.indexedTables.get().indexes(of: table.name)?.rows
+                try context.indexedTables.get()[table.name]?.rows
             }
             let key = context.progress.hashKey()
             return try ranges(of: table, in: context).map { name, range in
@@ -51,7 +51,7 @@ struct TableTally: Sendable {
     /// The parts that read a table for its counts and its indexes; nil if the indexes need parts of their own.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
         guard let known = context.destinationTables.first(where: { $0.name == table }),
-            try context.indexedTables.get().indexes(of: table)?.compared.isEmpty == false,
+            try context.indexedTables.get()[table]?.compared.isEmpty == false,
             try items(of: known, in: context).count <= mostColumns
         else { return nil }
         return try ranges(of: known, in: context).map(\.name)

@@ -20,19 +20,18 @@ final class PlainVisitor {
 extension PlainEvaluator {
     private static let operators: Set = ["count", "sum", "avg", "min", "max"]
 
+    /// The place that a key of a list of texts names.
+    private static func place(_ base: Expression, _ steps: [KeyPathStep]) -> ElementIndex? {
+        guard case .function = base, case .key(let name)? = steps.first else { return nil }
+        return ["count": .size, "firstObject": .first, "lastObject": .last][name]
+    }
+
     /// The value of a path with a collection operator, or after a collection or a list of texts; nil for other paths.
     func collected(
         _ base: Expression, _ steps: [KeyPathStep], _ expression: Expression, in scope: PlainScope
     ) throws -> PlainValue? {
-        if let parts = try textParts(base, in: scope) {
-            let first: PlainValue
-            switch steps.first {
-            case .collectionOperator("count"), .key("count"): first = part(.size, of: parts)
-            case .key("firstObject"): first = part(.first, of: parts)
-            case .key("lastObject"): first = part(.last, of: parts)
-            default: throw PlainFailure("a list of strings has no such key")
-            }
-            return try follow(steps.dropFirst(), from: first)
+        if isCollection(base, in: scope), let index = Self.place(base, steps) {
+            return try follow(steps.dropFirst(), from: try place(index, in: base, scope))
         }
         let place = steps.firstIndex { step in
             if case .collectionOperator(let name) = step { Self.operators.contains(name) } else { false }
@@ -56,42 +55,85 @@ extension PlainEvaluator {
         return try total(name, of: arguments[0], in: scope) { $0 }
     }
 
+    /// The aggregate of a collection, by the definition of its function; nil if there is no collection.
     private func total(
         _ name: String, of collection: Expression, in scope: PlainScope,
         _ value: @escaping (PlainValue) throws -> PlainValue
     ) throws -> PlainValue {
-        var total = PlainTotal(name: name, comparison: PlainComparison(options: "", patterns: patterns))
         let isSet = isSet(collection) && name != "min" && name != "max"
-        func walk(_ body: PlainVisitor) throws -> Bool {
+        func walk(_ body: @escaping (PlainValue) throws -> Void) throws -> Bool {
             let members = PlainVisitor { try body(name == "count" ? $0 : value($0).plain) }
             return isSet
                 ? try eachOnce(of: collection, in: scope, members) : try eachMember(of: collection, in: scope, members)
         }
-        if name == "median" || name == "mode" {
-            var count: Int64 = 0
-            guard try walk(PlainVisitor { if !$0.isNull { count += 1 } }) else { return .null }
+        func number(_ value: PlainValue) throws -> Double {
+            guard let number = PlainNumber(value) else { throw PlainFailure("@\(name) needs numbers") }
+            return number.real
+        }
+        var count: Int64 = 0
+        switch name {
+        case "count": return try walk { _ in count += 1 } ? .integer(count) : .null
+        case "sum", "avg":
+            var sum = 0.0
+            let exists = try walk {
+                count += 1
+                if !$0.isNull { sum += try number($0) }
+            }
+            return exists ? .number(name == "sum" || count == 0 ? sum : sum / Double(count)) : .null
+        case "stddev":
+            var (numbers, mean, squares) = (0.0, 0.0, 0.0)
+            let exists = try walk {
+                if $0.isNull { return }
+                let number = try number($0)
+                numbers += 1
+                let before = number - mean
+                mean += before / numbers
+                squares += before * (number - mean)
+            }
+            return exists && numbers > 0 ? .number((squares / numbers).squareRoot()) : .null
+        case "median", "mode":
+            guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
             // Numbers that are the same double count as one number here.
             let numbers = { (body: PlainVisitor) in
-                try walk(PlainVisitor { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) })
+                try walk { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) }
             }
+            var (found, passed, most): (Double?, Int64, Int64) = (nil, 0, 0)
             _ = try PlainOrder.eachDifferent(numbers) { value, times in
-                try total.add(value, times: times, of: count)
+                let number = try number(value) + 0
+                if name == "mode" {
+                    if times > most { (found, most) = (number, times) }
+                    return
+                }
+                // For an odd number both places are the same.
+                for place in Set([(count - 1) / 2, count / 2]) where place >= passed && place < passed + times {
+                    found = (found ?? 0) + number
+                }
+                passed += times
             }
-            return total.value
+            return found.map { .number(name == "median" && count % 2 == 0 ? $0 / 2 : $0) } ?? .null
+        default:
+            let comparison = PlainComparison(options: "", patterns: patterns)
+            var extreme = PlainValue.null
+            _ = try walk { value in
+                if value.isNull { return }
+                let order = extreme.isNull ? nil : try comparison.order(value, extreme)
+                if extreme.isNull || order.map({ name == "min" ? $0 < 0 : $0 > 0 }) == true { extreme = value }
+            }
+            return extreme
         }
-        guard try walk(PlainVisitor { try total.add($0) }) else { return .null }
-        return total.value
     }
 
     // MARK: Members
 
     func isCollection(_ expression: Expression, in scope: PlainScope) -> Bool {
         switch expression {
-        case .list, .subquery, .fetch: return true
+        case .list, .subquery, .fetch, .function(_, "componentsSeparatedByString:", _): return true
         case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
         case .keyPath(let base, let given):
             let steps = Self.flattened(given)
-            guard case .object(let object)? = scope.value(of: base) else { return isCollection(base, in: scope) }
+            guard case .object(let object)? = scope.value(of: base) else {
+                return isCollection(base, in: scope) && Self.place(base, steps) == nil
+            }
             var entity = object.entity
             for step in steps {
                 switch step {
@@ -130,6 +172,14 @@ extension PlainEvaluator {
             return try eachOnceOfSet(collection, in: scope, members)
         case .fetch(let entity, let condition):
             try eachFetched(entity, condition, in: scope, body)
+            return true
+        case .function(let receiver, "componentsSeparatedByString:", let arguments) where arguments.count == 1:
+            let values = [try value(of: receiver, in: scope).plain, try value(of: arguments[0], in: scope).plain]
+            guard case .text(let text) = values[0], case .text(let separator) = values[1] else {
+                if values.contains(where: \.isNull) { return false }
+                throw PlainFailure("only texts have parts")
+            }
+            try PlainText.eachPart(of: text, between: separator) { try body(.text(Array($0))) }
             return true
         case .predefined(let selector, let operands) where operands.count == 2:
             guard let sets = SetOperator(rawValue: selector) else {
@@ -179,10 +229,8 @@ extension PlainEvaluator {
             inside.members.append(("", member))
             if try holds(condition, in: inside) { isAny = true } else { isAll = false }
         }
-        let isNarrowed =
-            try quantifier != .all
-            && eachMember(of: collection, meeting: condition, as: .variable(""), in: scope, members)
-        if !isNarrowed { _ = try eachMember(of: collection, in: scope, members) }
+        try eachMember(
+            of: collection, meeting: quantifier == .all ? nil : condition, as: .variable(""), in: scope, members)
         switch quantifier {
         case .any: return isAny
         case .all: return isAll
@@ -201,54 +249,11 @@ extension PlainEvaluator {
         let equality = Predicate.Comparison(
             left: .variable(""), comparator: .equal, right: comparison.left, options: comparison.options)
         let members = PlainVisitor { if try rule.holds(left, .equal, $0.plain) { isFound = true } }
-        let isNarrowed = try eachMember(
-            of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope, members)
-        return try isNarrowed ? isFound : isMember(left, of: comparison.right, by: rule, in: scope)
+        try eachMember(of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope, members)
+        return isFound
     }
 
     // MARK: Lists
-
-    private func textParts(
-        _ expression: Expression, in scope: PlainScope
-    ) throws -> (text: [UInt8], separator: [UInt8])?? {
-        guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
-            arguments.count == 1
-        else { return nil }
-        let values = [try value(of: receiver, in: scope).plain, try value(of: arguments[0], in: scope).plain]
-        guard case .text(let text) = values[0], case .text(let separator) = values[1] else {
-            if values.contains(where: \.isNull) { return .some(nil) }
-            throw PlainFailure("only texts have parts")
-        }
-        return .some((text, separator))
-    }
-
-    private func part(_ index: ElementIndex, of parts: (text: [UInt8], separator: [UInt8])?) -> PlainValue {
-        guard let (text, separator) = parts else { return .null }
-        var found: [[UInt8]] = [[]]
-        var place = 0
-        while place < text.count {
-            if !separator.isEmpty, text[place...].starts(with: separator) {
-                found.append([])
-                place += separator.count
-            } else {
-                found[found.count - 1].append(text[place])
-                place += 1
-            }
-        }
-        switch index {
-        case .at(let number) where number < 0:
-            return found.count + Int(clamping: number) >= 0 ? .text(found[found.count + Int(number)]) : .null
-        case .size: return .integer(Int64(found.count))
-        case .first: return .text(found[0])
-        case .last: return .text(found[found.count - 1])
-        case .at(let number): return number < found.count ? .text(found[Int(number)]) : .null
-        }
-    }
-
-    /// A part of a text; a negative index counts from the end.
-    func part(_ index: Int64, of parts: Expression, in scope: PlainScope) throws -> PlainValue {
-        try textParts(parts, in: scope).map { part(.at(index), of: $0) } ?? .null
-    }
 
     func joined(_ list: Expression, _ separator: Expression, in scope: PlainScope) throws -> PlainValue {
         guard case .list(let elements) = list else { throw PlainFailure("only a list is joined") }
@@ -295,8 +300,7 @@ extension PlainEvaluator {
             return .null
         }
         let names = key.split(separator: ".").map(String.init)
-        guard let first = names.first else { return PlainValue.json(try PlainJSON(text.bytes(0..<text.count))).plain }
-        guard var value = try PlainJSONDocument(text, member: first).memberValue() else { return .null }
+        guard var value = try PlainJSONDocument(text, member: names.first).value else { return .null }
         for name in names.dropFirst() {
             guard let member = value.member(name) else { return .null }
             value = member
@@ -305,9 +309,8 @@ extension PlainEvaluator {
     }
 
     func element(_ index: ElementIndex, of list: Expression, in scope: PlainScope) throws -> PlainValue {
-        if let parts = try textParts(list, in: scope) { return part(index, of: parts) }
         if case .predefined("mode:", _) = list { return try value(of: list, in: scope) }
-        if list.isWritten == false, isCollection(list, in: scope) { return try place(index, in: list, scope) }
+        if !list.isWritten, isCollection(list, in: scope) { return try place(index, in: list, scope) }
         guard case .list(let elements) = list else { throw PlainFailure("an index needs a list") }
         switch index {
         case .size: return .integer(Int64(elements.count))

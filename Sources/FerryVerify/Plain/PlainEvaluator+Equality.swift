@@ -36,13 +36,11 @@ extension PlainEvaluator {
         try objects.eachObject(of: entity, pass)
     }
 
-    /// Calls the body with the members of a collection that may meet a condition.
-    ///
-    /// - Returns: False if no look-up narrows the collection; the body was not called then.
+    /// Calls the body with the members of a collection; a look-up may leave out some that do not meet a condition.
     func eachMember(
-        of collection: Expression, meeting condition: Predicate, as element: Expression, in scope: PlainScope,
+        of collection: Expression, meeting condition: Predicate?, as element: Expression, in scope: PlainScope,
         _ body: PlainVisitor
-    ) throws -> Bool {
+    ) throws {
         var (base, steps) = (collection, [KeyPathStep]())
         if case .keyPath(let path, let keys) = collection { (base, steps) = (path, keys) }
         let subquery: (String, Predicate)?
@@ -51,12 +49,14 @@ extension PlainEvaluator {
         } else {
             subquery = nil
         }
-        guard case .fetch(let entity, let fetched) = base,
+        guard let condition, case .fetch(let entity, let fetched) = base,
             let equality = try equalities(in: condition, of: element, after: steps, scope).first
-        else { return false }
+        else {
+            _ = try eachMember(of: collection, in: scope, body)
+            return
+        }
         let members = PlainVisitor { try body(try follow(steps[...], from: $0)) }
         try eachFetched(entity, fetched, of: subquery, meeting: equality, in: scope, members)
-        return true
     }
 
     /// The equalities among the parts of a condition that must all hold, between a key of the element and an

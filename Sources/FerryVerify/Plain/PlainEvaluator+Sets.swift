@@ -36,6 +36,7 @@ extension PlainEvaluator {
         let rule = PlainComparison(options: "", patterns: patterns)
         switch sets {
         case .union:
+            // A union always yields a set, even an empty one.
             _ = try eachMember(of: operands[0], in: scope, body)
             _ = try eachMember(of: operands[1], in: scope, body)
             return true
@@ -45,9 +46,7 @@ extension PlainEvaluator {
                     try body(member)
                 }
             }
-            let exists = try eachMember(of: operands[0], in: scope, members)
-            // A union always yields a set, even an empty one.
-            return exists || SetOperator.unites(operands[0])
+            return try eachMember(of: operands[0], in: scope, members)
         }
     }
 
@@ -140,14 +139,6 @@ extension PlainEvaluator {
     }
 }
 
-extension SetOperator {
-    fileprivate static func unites(_ expression: Expression) -> Bool {
-        guard case .predefined(let selector, let operands) = expression, let sets = SetOperator(rawValue: selector)
-        else { return false }
-        return sets == .union || unites(operands[0])
-    }
-}
-
 extension Expression {
     /// Whether the expression is a literal list, or a set whose members are from literal lists.
     var isWritten: Bool {
@@ -161,115 +152,33 @@ extension Expression {
     }
 }
 
-/// The aggregate of a collection, by the definition of its function.
-struct PlainTotal {
-    let name: String
-    let comparison: PlainComparison
-    private var count: Int64 = 0
-    private var sum = 0.0
-    private var extreme = PlainValue.null
-    /// For the standard deviation.
-    private var mean = 0.0
-    private var squares = 0.0
-    private var numbers = 0.0
-    /// For the median, and `middle` for the mode too.
-    private var passed: Int64 = 0
-    private var middle: Double?
-    private var times: Int64 = 0
-
-    init(name: String, comparison: PlainComparison) {
-        self.name = name
-        self.comparison = comparison
-    }
-
-    private func number(_ value: PlainValue) throws -> Double {
-        guard let number = PlainNumber(value) else { throw PlainFailure("@\(name) needs numbers") }
-        return number.real
-    }
-
-    mutating func add(_ value: PlainValue) throws {
-        count += 1
-        if name == "count" || value.isNull { return }
-        switch name {
-        case "sum", "avg": sum += try number(value)
-        case "stddev":
-            let number = try number(value)
-            numbers += 1
-            let before = number - mean
-            mean += before / numbers
-            squares += before * (number - mean)
-        default:
-            if extreme.isNull {
-                extreme = value
-            } else if let order = try comparison.order(value, extreme), name == "min" ? order < 0 : order > 0 {
-                extreme = value
-            }
-        }
-    }
-
-    /// Adds the next larger value, with its number of occurrences and the number of all values.
-    mutating func add(_ value: PlainValue, times: Int64, of count: Int64) throws {
-        if value.isNull { return }
-        let number = try number(value) + 0
-        self.count = count
-        if name == "mode" {
-            if times > self.times { (middle, self.times) = (number, times) }
-            return
-        }
-        // For an odd number both places are the same.
-        for place in count % 2 == 0 ? [count / 2 - 1, count / 2] : [count / 2]
-        where place >= passed && place < passed + times {
-            middle = (middle ?? 0) + number
-        }
-        passed += times
-    }
-
-    var value: PlainValue {
-        switch name {
-        case "count": return .integer(count)
-        case "sum": return .number(sum)
-        case "avg": return .number(count == 0 ? 0 : sum / Double(count))
-        case "stddev": return numbers == 0 ? .null : .number((squares / numbers).squareRoot())
-        case "mode": return middle.map(PlainValue.number) ?? .null
-        case "median": return middle.map { .number(count % 2 == 0 ? $0 / 2 : $0) } ?? .null
-        default: return extreme
-        }
-    }
-}
-
 /// Distinct values in ascending order, of which only a limited window is in memory.
 enum PlainOrder {
     private static let window = 16_384
 
     private enum Key: Hashable, Comparable {
-        case integer(Int64)
-        case real(Double)
+        case number(PlainNumber)
         case bytes([UInt8])
 
         init?(_ value: PlainValue) throws {
             switch value {
             case .null, .json(.null): return nil
-            case .boolean(let flag): self = .integer(flag ? 1 : 0)
-            case .integer(let integer): self = .integer(integer)
+            case .boolean(let flag): self = .number(.integer(flag ? 1 : 0))
+            case .integer(let integer): self = .number(.integer(integer))
             // -0 counts as 0.
-            case .real(let real): self = .real(real + 0)
+            case .real(let real): self = .number(.real(real + 0))
             case .text(let bytes), .blob(let bytes): self = .bytes(bytes)
-            case .object(let object): self = .integer(object.key)
+            case .object(let object): self = .number(.integer(object.key))
             case .json: throw PlainFailure("JSON has no order")
             }
         }
 
         static func < (left: Key, right: Key) -> Bool {
             switch (left, right) {
-            case (.integer(let left), .integer(let right)): left < right
-            case (.real(let left), .real(let right)): left < right
-            case (.integer(let left), .real(let right)):
-                (PlainNumber.integer(left).order(to: .real(right)) ?? 0) < 0
-            case (.real(let left), .integer(let right)):
-                (PlainNumber.real(left).order(to: .integer(right)) ?? 0) < 0
+            case (.number(let left), .number(let right)): (left.order(to: right) ?? 0) < 0
             case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
-            case (.bytes, _): false
-            case (_, .bytes): true
+            case (.bytes, .number): false
+            case (.number, .bytes): true
             }
         }
     }

@@ -71,11 +71,7 @@ package struct PlainEvaluator {
             if let value = try collected(base, steps, expression, in: scope) { return value }
             return try follow(steps[...], from: try value(of: base, in: scope))
         case .predefined(let selector, let arguments):
-            if let function = ScopedFunction(rawValue: selector),
-                let value = try self.value(of: function, arguments, in: scope)
-            {
-                return value
-            }
+            if let value = try value(ofScoped: selector, arguments, in: scope) { return value }
             return try PlainFunction.value(
                 of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
         case .ifNil(let first, let substitute):
@@ -148,7 +144,7 @@ package struct PlainEvaluator {
     package func eachObject(
         of expression: Expression, in scope: PlainScope, _ body: (PlainObject) throws -> Void
     ) throws {
-        guard case .keyPath(let base, let steps) = expression, expression.isPath else {
+        guard case .keyPath = expression, expression.isPath else {
             if expression.isPath || !isCollection(expression, in: scope) {
                 return try eachObject(try value(of: expression, in: scope), body)
             }
@@ -158,12 +154,8 @@ package struct PlainEvaluator {
             }
             return
         }
-        guard case .object(let object) = try value(of: base, in: scope) else { return }
-        // Without these operators the path yields the same set.
         _ = try withoutActuallyEscaping(body) { body in
-            let members = PlainVisitor { try eachObject($0, body) }
-            return try eachMember(
-                along: Self.flattened(steps)[...], from: .object(object), isCollection: true, members)
+            try eachMember(of: expression, in: scope, PlainVisitor { try eachObject($0, body) })
         }
     }
 
@@ -191,7 +183,7 @@ package struct PlainEvaluator {
             }
         }
         guard let text = try jsonText(document, in: scope, orElse: PlainJSON.Invalid(offset: 0)) else { return }
-        try PlainJSONDocument(text, member: key).eachElement(isNamed: !key.isEmpty) { element in
+        try PlainJSONDocument(text, member: key.isEmpty ? nil : key).eachElement { element in
             try body(.json(element), index)
             index += 1
         }

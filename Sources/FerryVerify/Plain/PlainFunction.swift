@@ -1,8 +1,9 @@
 internal import FerryBase
+internal import FerryModel
 internal import Foundation
 
 /// A number that is either an integer or a double; booleans are 0 and 1.
-enum PlainNumber {
+enum PlainNumber: Hashable {
     case integer(Int64)
     case real(Double)
 
@@ -44,65 +45,6 @@ enum PlainNumber {
         let whole = Int64(floor)
         if integer != whole { return integer < whole ? -1 : 1 }
         return floor < real ? -1 : 0
-    }
-}
-
-/// The predefined functions: nil gives nil, two integers stay integers, anything else is computed as doubles.
-enum PlainFunction {
-    static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue {
-        if arguments.contains(where: \.isNull) { return .null }
-        if arguments.count == 2, let operation = PlainOperator.all[selector] {
-            return try operation.value(arguments[0], arguments[1])
-        }
-        switch selector {
-        case "uppercase:": return .string(try text(selector, arguments).uppercased())
-        case "lowercase:": return .string(try text(selector, arguments).lowercased())
-        case "canonical:":
-            return .string(
-                try text(selector, arguments).folding(
-                    options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
-        case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
-        default: if let function = PlainTypedFunction.named(selector) { return try function(arguments) }
-        }
-        if arguments.count == 2 { throw PlainFailure("\(selector) is not known") }
-        let numbers = try arguments.map { argument in
-            guard let number = PlainNumber(argument) else { throw PlainFailure("\(selector) needs numbers") }
-            return number
-        }
-        guard numbers.count == 1 else { throw PlainFailure("\(selector) has \(numbers.count) arguments") }
-        return try unary(selector, numbers[0])
-    }
-
-    private static func text(_ selector: String, _ arguments: [PlainValue]) throws -> String {
-        guard arguments.count == 1, case .text(let bytes) = arguments[0] else {
-            throw PlainFailure("\(selector) needs text")
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func unary(_ selector: String, _ number: PlainNumber) throws -> PlainValue {
-        if case .integer(let integer) = number {
-            switch selector {
-            case "floor:", "ceiling:", "trunc:": return .integer(integer)
-            case "onesComplement:": return .integer(~integer)
-            case "abs:":
-                guard integer != .min else { throw PlainFailure("abs: exceeds 64 bits") }
-                return .integer(abs(integer))
-            default: break
-            }
-        }
-        let value = number.real
-        switch selector {
-        case "sqrt:": return .number(value.squareRoot())
-        case "log:": return .number(log10(value))
-        case "ln:": return .number(log(value))
-        case "exp:": return .number(exp(value))
-        case "abs:": return .number(abs(value))
-        case "floor:": return .number(value.rounded(.down))
-        case "ceiling:": return .number(value.rounded(.up))
-        case "trunc:": return .number(value.rounded(.towardZero))
-        default: throw PlainFailure("\(selector) is not known")
-        }
     }
 }
 
@@ -152,17 +94,49 @@ struct PlainOperator: Sendable {
     }
 }
 
-/// Ferry's own functions: dates as text, data as text, names as UUIDs.
-enum PlainTypedFunction {
+/// The functions of values alone; an argument that is nil gives nil.
+enum PlainFunction {
     typealias Body = @Sendable ([PlainValue]) throws -> PlainValue
 
-    /// The function of a selector; an argument that is nil gives nil.
-    static func named(_ selector: String) -> Body? {
-        guard let body = all[selector] else { return nil }
+    static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue {
+        guard let function = named(selector, operands: arguments.count) else {
+            throw PlainFailure("\(selector) is not known")
+        }
+        return try function(arguments)
+    }
+
+    /// The function of a selector for a number of operands.
+    static func named(_ selector: String, operands count: Int) -> Body? {
+        if count == 2, let operation = PlainOperator.all[selector] { return { try operation.value($0[0], $0[1]) } }
+        let colons = selector.utf8.lazy.filter { $0 == UInt8(ascii: ":") }.count
+        guard let body = all[selector], count == max(1, colons) else { return nil }
         return { $0.contains(where: \.isNull) ? .null : try body($0) }
     }
 
     private static let all: [String: Body] = [
+        "uppercase:": { .string(try text($0[0]).uppercased()) },
+        "lowercase:": { .string(try text($0[0]).lowercased()) },
+        "canonical:": {
+            .string(try text($0[0]).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
+        },
+        "length": { .integer(Int64(try text($0[0]).utf16.count)) },
+        "sqrt:": real { $0.squareRoot() }, "log:": real { log10($0) }, "ln:": real { log($0) },
+        "exp:": real { exp($0) },
+        "floor:": whole { $0.rounded(.down) }, "ceiling:": whole { $0.rounded(.up) },
+        "trunc:": whole { $0.rounded(.towardZero) },
+        "abs:": { arguments in
+            guard case .integer(let integer)? = PlainNumber(arguments[0]) else {
+                return .number(abs(try number(arguments[0])))
+            }
+            guard integer != .min else { throw PlainFailure("abs: exceeds 64 bits") }
+            return .integer(abs(integer))
+        },
+        "onesComplement:": { arguments in
+            guard case .integer(let integer)? = PlainNumber(arguments[0]) else {
+                throw PlainFailure("onesComplement: needs an integer")
+            }
+            return .integer(~integer)
+        },
         "plist:": { try PlainPropertyList.value(in: $0[0], under: "") },
         "plist:key:": { try PlainPropertyList.value(in: $0[0], under: text($0[1])) },
         "date:format:": date, "date:format:zone:": date, "text:format:": dateText, "text:format:zone:": dateText,
@@ -180,19 +154,26 @@ enum PlainTypedFunction {
             guard let text = String(utf8: try data(arguments[0])) else { throw PlainFailure("not UTF-8") }
             return .string(text)
         },
-        "uuid:": { arguments in
-            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("not a UUID") }
-            return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-        },
+        "uuid:": { try PlainConversion.stored(.string(try text($0[0])), as: .uuid) },
         "uuidFromName:": { arguments in
-            guard case .text(let name) = arguments[0] else { throw PlainFailure("a function needs text") }
-            let isASCII = name.allSatisfy { $0 < 0x80 }
-            var bytes = SHA256.hash(isASCII ? name : Array(String(decoding: name, as: UTF8.self).utf8))
+            var bytes = SHA256.hash(Array(try text(arguments[0]).utf8))
             bytes.removeLast(16)
             (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
             return .blob(bytes)
         },
     ]
+
+    private static func real(_ body: @escaping @Sendable (Double) -> Double) -> Body {
+        { .number(body(try number($0[0]))) }
+    }
+
+    /// A function that leaves integers as they are.
+    private static func whole(_ body: @escaping @Sendable (Double) -> Double) -> Body {
+        { arguments in
+            if case .integer(let integer)? = PlainNumber(arguments[0]) { return .integer(integer) }
+            return .number(body(try number(arguments[0])))
+        }
+    }
 
     private static func dateText(_ arguments: [PlainValue]) throws -> PlainValue {
         let zone = arguments.count > 2 ? try text(arguments[2]) : "GMT"

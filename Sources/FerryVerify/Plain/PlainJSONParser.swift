@@ -1,48 +1,26 @@
 internal import FerryBase
 
-/// Checks one JSON document and finds the places of its values; open containers are on a stack of its own, so that depth
-/// costs no call stack.
+/// Checks one JSON document and finds the places that it is asked for; open containers are on a stack of its own, so that
+/// depth costs no call stack.
 struct PlainJSONParser {
-    enum Kind: UInt8 { case null, boolean, number, string, array, object }
-
-    /// A value, or the name of a member; a container's content follows it.
-    struct Node {
-        let kind: Kind
-        /// Whether a string has escapes.
-        var isEscaped = false
-        /// The bytes of the value, those of a string without its quotes.
-        var start: UInt32
-        var end: UInt32 = 0
-        /// The node behind the value and its content.
-        var next: UInt32 = 0
-    }
-
     private struct Open {
         let start: Int
         let isObject: Bool
-        let node: Int
     }
 
     private static let depthLimit = 1_000
 
     private let text: PlainText
-    /// Whether to keep the places of all values; else the parser only finds errors, and the places that it is asked for.
-    private let keepsNodes: Bool
-    private(set) var nodes: [Node] = []
     private var open: [Open] = []
-    private var offset: Int
-    /// The offset from which nodes count: a kept part has its own bytes.
-    private var base = 0
+    private var offset = 0
     /// The text's bytes in memory, and the offset of the first of them: the parser reads most bytes one by one.
     private var piece: (bytes: [UInt8], start: Int) = ([], 0)
 
-    init(_ text: PlainText, keepsNodes: Bool, at offset: Int = 0) {
-        (self.text, self.keepsNodes, self.offset) = (text, keepsNodes, offset)
-    }
+    init(_ text: PlainText) { self.text = text }
 
-    /// Reads a document; `member` gets the names and places of its members, unless nodes are kept.
+    /// Reads a document; `member` gets the names and places of its members.
     mutating func document(
-        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void = { _, _ in }
+        _ member: (([UInt8], Range<Int>) -> Void)?
     ) throws(PlainJSON.Invalid) -> Range<Int> {
         let value = try value(member)
         skipBlanks()
@@ -50,45 +28,30 @@ struct PlainJSONParser {
         return value
     }
 
-    /// The place of the next element of an array, whose nodes are kept alone; nil at its end.
-    ///
-    /// - Throws: What the text throws.
-    mutating func nextElement() throws -> Range<Int>? {
-        skipBlanks()
-        if next == UInt8(ascii: ",") { offset += 1 }
-        skipBlanks()
-        let isEnd = next == UInt8(ascii: "]")
-        (base, nodes) = (offset, [])
-        let element = Result { try isEnd ? nil : value { _, _ in } }
-        if let failure = text.failure { throw failure }
-        return try element.get()
-    }
-
     private mutating func value(
-        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void
+        _ member: (([UInt8], Range<Int>) -> Void)?
     ) throws(PlainJSON.Invalid) -> Range<Int> {
-        // The name of the outermost object's member whose value comes next.
-        var name: ArraySlice<UInt8> = []
+        // The name of the outermost object's member whose value comes next, if it is asked for.
+        var name: [UInt8]?
         while true {
             skipBlanks()
             var start = offset
             // Descends to the next scalar or empty container.
             if let opened = try scalarOrContainer() {
-                if opened.isObject { try takeName(into: &name) }
+                if opened.isObject { try takeName(into: &name, isKept: member != nil) }
                 continue
             }
             // Ascends through every container that ends with the value.
             while let innermost = open.last {
-                if innermost.isObject, open.count == 1, !keepsNodes { member(name, start..<offset) }
+                if innermost.isObject, open.count == 1, let member, let name { member(name, start..<offset) }
                 skipBlanks()
                 if next == UInt8(ascii: ",") {
                     offset += 1
-                    if innermost.isObject { try takeName(into: &name) }
+                    if innermost.isObject { try takeName(into: &name, isKept: member != nil) }
                     break
                 }
                 try take(innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
                 open.removeLast()
-                close(innermost.node)
                 start = innermost.start
             }
             if open.isEmpty { return start..<offset }
@@ -100,38 +63,23 @@ struct PlainJSONParser {
         switch next {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             let isObject = next == UInt8(ascii: "{")
-            let container = Open(start: offset, isObject: isObject, node: nodes.count)
-            begin(isObject ? .object : .array)
+            let container = Open(start: offset, isObject: isObject)
             offset += 1
             skipBlanks()
             if next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                 offset += 1
-                close(container.node)
                 return nil
             }
             guard open.count < Self.depthLimit else { throw PlainJSON.Invalid(offset: offset) }
             open.append(container)
             return container
         case UInt8(ascii: "\""): _ = try string(isKept: false)
-        case UInt8(ascii: "t"): try word("true", .boolean)
-        case UInt8(ascii: "f"): try word("false", .boolean)
-        case UInt8(ascii: "n"): try word("null", .null)
+        case UInt8(ascii: "t"): try word("true")
+        case UInt8(ascii: "f"): try word("false")
+        case UInt8(ascii: "n"): try word("null")
         default: try number()
         }
         return nil
-    }
-
-    // MARK: Nodes
-
-    private mutating func begin(_ kind: Kind) {
-        if keepsNodes { nodes.append(Node(kind: kind, start: UInt32(offset - base))) }
-    }
-
-    /// Ends a value at the offset.
-    private mutating func close(_ node: Int) {
-        guard keepsNodes else { return }
-        nodes[node].end = UInt32(offset - base)
-        nodes[node].next = UInt32(nodes.count)
     }
 
     // MARK: Bytes
@@ -159,17 +107,14 @@ struct PlainJSONParser {
         offset += 1
     }
 
-    private mutating func word(_ word: StaticString, _ kind: Kind) throws(PlainJSON.Invalid) {
-        let node = nodes.count
-        begin(kind)
+    private mutating func word(_ word: StaticString) throws(PlainJSON.Invalid) {
         for place in 0..<word.utf8CodeUnitCount { try take(word.utf8Start[place]) }
-        close(node)
     }
 
-    /// Reads a member's name, and returns it for the outermost object, unless nodes are kept.
-    private mutating func takeName(into name: inout ArraySlice<UInt8>) throws(PlainJSON.Invalid) {
-        let isKept = open.count == 1 && !keepsNodes
+    /// Reads a member's name, and keeps that of the outermost object.
+    private mutating func takeName(into name: inout [UInt8]?, isKept: Bool) throws(PlainJSON.Invalid) {
         skipBlanks()
+        let isKept = isKept && open.count == 1
         let text = try string(isKept: isKept)
         if isKept { name = text }
         skipBlanks()
@@ -179,43 +124,31 @@ struct PlainJSONParser {
     // MARK: Strings
 
     /// The decoded content of a checked string.
-    static func decoded(_ bytes: [UInt8], at start: Int) -> ArraySlice<UInt8> {
-        var parser = PlainJSONParser(PlainText(bytes), keepsNodes: false, at: start - 1)
+    static func decoded(_ string: ArraySlice<UInt8>) -> [UInt8] {
+        var parser = PlainJSONParser(PlainText(Array(string)))
         do { return try parser.string(isKept: true) } catch { preconditionFailure("the string was checked") }
     }
 
-    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
+    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> [UInt8] {
         try take(UInt8(ascii: "\""))
-        let node = nodes.count
-        begin(.string)
-        let run = unescaped()
-        if run.endIndex < piece.bytes.count, piece.bytes[run.endIndex] == UInt8(ascii: "\"") {
-            offset += run.count
-            close(node)
-            offset += 1
-            return isKept ? run : []
-        }
         var result: [UInt8] = []
-        while let byte = next, byte != UInt8(ascii: "\"") {
-            guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
-            guard byte == UInt8(ascii: "\\") else {
-                takeUnescaped(into: &result, isKept: isKept)
-                continue
+        while true {
+            let run = unescaped()
+            if isKept { result += run }
+            offset += run.count
+            switch next {
+            case UInt8(ascii: "\""):
+                offset += 1
+                return result
+            case UInt8(ascii: "\\"):
+                offset += 1
+                try escape(into: &result)
+                if !isKept { result.removeAll(keepingCapacity: true) }
+            // The text goes on in its next piece.
+            case let byte? where byte >= 0x20: continue
+            default: throw PlainJSON.Invalid(offset: offset)
             }
-            if keepsNodes { nodes[node].isEscaped = true }
-            offset += 1
-            try escape(into: &result)
-            if !isKept { result.removeAll(keepingCapacity: true) }
         }
-        close(node)
-        try take(UInt8(ascii: "\""))
-        return result[...]
-    }
-
-    private mutating func takeUnescaped(into result: inout [UInt8], isKept: Bool) {
-        let run = unescaped()
-        if isKept { result += run }
-        offset += run.count
     }
 
     /// The bytes in memory up to the next quote, backslash or control character.
@@ -240,24 +173,31 @@ struct PlainJSONParser {
     }
 
     private mutating func unicodeEscape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
-        var units = [try codeUnit()]
-        if UTF16.isLeadSurrogate(units[0]) {
+        var code = try codeUnit()
+        if 0xD800..<0xDC00 ~= code {
             try take(UInt8(ascii: "\\"))
             try take(UInt8(ascii: "u"))
-            units.append(try codeUnit())
+            let low = try codeUnit()
+            guard 0xDC00..<0xE000 ~= low else { throw PlainJSON.Invalid(offset: offset) }
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
         }
         // A lone surrogate is not a character.
-        guard let text = String(utf16: units) else { throw PlainJSON.Invalid(offset: offset) }
-        result += Array(text.utf8)
+        guard let bytes = UnicodeScalar(code).flatMap(UTF8.encode) else { throw PlainJSON.Invalid(offset: offset) }
+        result += bytes
     }
 
-    private mutating func codeUnit() throws(PlainJSON.Invalid) -> UInt16 {
-        var unit: UInt16 = 0
+    private mutating func codeUnit() throws(PlainJSON.Invalid) -> UInt32 {
+        var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = next, byte < 0x80, let digit = Character(UnicodeScalar(byte)).hexDigitValue else {
-                throw PlainJSON.Invalid(offset: offset)
+            let digit: UInt8
+            switch next {
+            case let byte? where UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte: digit = byte - UInt8(ascii: "0")
+            // A letter of either case.
+            case let byte? where UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20:
+                digit = (byte | 0x20) - UInt8(ascii: "a") + 10
+            default: throw PlainJSON.Invalid(offset: offset)
             }
-            unit = unit << 4 | UInt16(digit)
+            unit = unit << 4 | UInt32(digit)
             offset += 1
         }
         return unit
@@ -266,9 +206,8 @@ struct PlainJSONParser {
     // MARK: Numbers
 
     private mutating func number() throws(PlainJSON.Invalid) {
-        let (node, start) = (nodes.count, offset)
+        let start = offset
         var isScaled = false
-        begin(.number)
         if next == UInt8(ascii: "-") { offset += 1 }
         let isZero = next == UInt8(ascii: "0")
         let digits = takeDigits()
@@ -289,11 +228,10 @@ struct PlainJSONParser {
             var isFinite = false
             // A failed read is an error of the text, which the caller looks for.
             do {
-                isFinite = Double(String(decoding: try text.bytes(start..<offset), as: UTF8.self))?.isFinite == true
+                isFinite = Double(String(decoding: try text.slice(start..<offset), as: UTF8.self))?.isFinite == true
             } catch {}
             guard isFinite else { throw PlainJSON.Invalid(offset: offset) }
         }
-        close(node)
     }
 
     private mutating func takeDigits() -> Int {

@@ -49,37 +49,25 @@ enum PlainMethod {
         case "substringFromIndex:": return .string(try cut(text, arguments).behind)
         case "substringToIndex:": return .string(try cut(text, arguments).before)
         case "stringByReplacingOccurrencesOfString:withString:":
-            let wanted = try self.text(arguments, 0)
-            if wanted.isEmpty { return .string(text) }
-            return .text(replacing(Array(wanted.utf8), by: Array(try self.text(arguments, 1).utf8), in: text))
+            let (wanted, other) = (try self.text(arguments, 0), try self.text(arguments, 1))
+            var replaced: [UInt8] = []
+            replaced.reserveCapacity(text.utf8.count)
+            PlainText.eachPart(of: Array(text.utf8), between: Array(wanted.utf8)) { part in
+                if part.startIndex > 0 { replaced += Array(other.utf8) }
+                replaced += part
+            }
+            return .text(replaced)
         case "hasPrefix:": return .boolean(prefix(text.utf8, try self.text(arguments, 0).utf8))
         case "hasSuffix:":
             return .boolean(prefix(text.utf8.reversed(), try self.text(arguments, 0).utf8.reversed()))
         case "containsString:":
-            let wanted = try self.text(arguments, 0)
-            let place = NSString(string: text).range(of: wanted, options: .literal).location
-            return .boolean(!wanted.isEmpty && place != NSNotFound)
+            var parts = 0
+            PlainText.eachPart(of: Array(text.utf8), between: Array(try self.text(arguments, 0).utf8)) { _ in parts += 1
+            }
+            return .boolean(parts > 1)
         case "isEqualToString:": return .boolean(text.utf8.elementsEqual(try self.text(arguments, 0).utf8))
         default: throw PlainFailure("text has no method \(selector)")
         }
-    }
-
-    /// Goes byte by byte: Foundation's own method holds a long text several times in UTF-16.
-    private static func replacing(_ wanted: [UInt8], by other: [UInt8], in text: String) -> [UInt8] {
-        var (text, replaced, place) = (text, [UInt8](), 0)
-        text.withUTF8 { bytes in
-            replaced.reserveCapacity(bytes.count)
-            while place < bytes.count {
-                if bytes[place...].starts(with: wanted) {
-                    replaced += other
-                    place += wanted.count
-                } else {
-                    replaced.append(bytes[place])
-                    place += 1
-                }
-            }
-        }
-        return replaced
     }
 
     /// The parts of a path before and after its last slash, without doubled and trailing slashes.

@@ -124,7 +124,7 @@ indirect enum PlainPropertyList {
         case "data":
             guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else { throw damaged }
             return .data(Array(data))
-        case "date": return .scalar(.real(try PlainTypedFunction.isoSeconds(word)))
+        case "date": return .scalar(.real(try PlainFunction.isoSeconds(word)))
         default: throw damaged
         }
     }

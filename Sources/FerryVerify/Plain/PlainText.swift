@@ -24,29 +24,22 @@ package final class PlainText {
         window = []
     }
 
-    var isInMemory: Bool { window.count == count }
-    /// Nil behind the end.
-    func byte(at offset: Int) -> UInt8? {
-        let place = offset - start
-        return place >= 0 && place < window.count ? window[place] : byteOfNextPiece(at: offset)
-    }
-
-    private func byteOfNextPiece(at offset: Int) -> UInt8? {
-        guard offset < count, failure == nil else { return nil }
-        do {
-            window = try read(offset..<min(offset + pieceBytes, count))
-            start = offset
-            return window.first
-        } catch {
-            failure = error
-            return nil
-        }
-    }
-
     /// The bytes in memory around an offset, and the offset of the first of them; nil behind the end.
     func piece(at offset: Int) -> (bytes: [UInt8], start: Int)? {
-        byte(at: offset) == nil ? nil : (window, start)
+        guard offset < count, failure == nil else { return nil }
+        if offset < start || offset >= start + window.count {
+            do {
+                window = try read(offset..<min(offset + pieceBytes, count))
+                start = offset
+            } catch {
+                failure = error
+                return nil
+            }
+        }
+        return offset < start + window.count ? (window, start) : nil
     }
+
+    func byte(at offset: Int) -> UInt8? { piece(at: offset).map { $0.bytes[offset - $0.start] } }
 
     /// The place of the next quote, backslash or control character.
     static func end(ofUnescaped bytes: [UInt8], from place: Int) -> Int {
@@ -57,12 +50,11 @@ package final class PlainText {
         }
     }
 
-    func bytes(_ range: Range<Int>) throws -> [UInt8] {
+    func slice(_ range: Range<Int>) throws -> ArraySlice<UInt8> {
         if range.lowerBound >= start, range.upperBound <= start + window.count {
-            return range.count == window.count
-                ? window : Array(window[(range.lowerBound - start)..<(range.upperBound - start)])
+            return window[(range.lowerBound - start)..<(range.upperBound - start)]
         }
-        return try read(range)
+        return try read(range)[...]
     }
 
     /// Whether there is nothing but white space.
@@ -75,15 +67,33 @@ package final class PlainText {
 
     /// - Throws: ``PlainJSON/Invalid`` if the text is not UTF-8; what reads throw.
     func checkEncoding() throws {
-        var offset = 0
+        var (check, offset) = (UTF8Check(), 0)
         while offset < count {
-            var piece = try bytes(offset..<min(offset + pieceBytes, count))
-            // The next piece has the character that may be cut off.
-            if offset + piece.count < count, let cut = piece.suffix(3).lastIndex(where: { $0 >= 0xC0 }) {
-                piece.removeSubrange(cut...)
-            }
-            guard String(utf8: piece) != nil else { throw PlainJSON.Invalid(offset: 0) }
+            let piece = try slice(offset..<min(offset + pieceBytes, count))
+            guard piece.withUnsafeBytes({ check.take($0) }) else { throw PlainJSON.Invalid(offset: 0) }
             offset += piece.count
         }
+        guard check.isAtBoundary else { throw PlainJSON.Invalid(offset: 0) }
+    }
+
+    // MARK: Parts
+
+    /// Calls the body with each part of a text between separators, which are compared byte by byte.
+    ///
+    /// Foundation's own methods hold a long text several times in UTF-16.
+    static func eachPart(
+        of text: [UInt8], between separator: [UInt8], _ body: (ArraySlice<UInt8>) throws -> Void
+    ) rethrows {
+        var (start, place) = (0, 0)
+        while place < text.count {
+            if text[place] == separator.first, text[place...].starts(with: separator) {
+                try body(text[start..<place])
+                place += separator.count
+                start = place
+            } else {
+                place += 1
+            }
+        }
+        try body(text[start...])
     }
 }

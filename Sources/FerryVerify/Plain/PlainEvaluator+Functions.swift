@@ -2,55 +2,32 @@ internal import FerryExpression
 internal import FerryModel
 
 /// The functions that need more than the values of their operands: objects, the time, or the operands' own text.
-enum ScopedFunction: String {
-    case now, random
-    case noIndex = "noindex:"
-    case cast = "castObject:toType:"
-    /// ``Expression/tableSelector``.
-    case table = "table:key:"
-    case join = "join:with:"
-    case split = "split:by:at:"
-    case randomBelow = "random:"
-    case randomNumber = "randomn:"
-    case count = "count:"
-    case sum = "sum:"
-    case average = "average:"
-    case minimum = "min:"
-    case maximum = "max:"
-    case median = "median:"
-    case mode = "mode:"
-    case deviation = "stddev:"
-    /// ``Expression/validSelector`` and ``Expression/isInvalidSelector``.
-    case valid = "valid:as:named:"
-    case isInvalid = "isInvalid:as:named:"
-}
-
 extension PlainEvaluator {
-    /// The value of a call; nil if the function takes another number of operands.
-    func value(
-        of function: ScopedFunction, _ operands: [Expression], in scope: PlainScope
-    ) throws -> PlainValue? {
-        switch (function, operands.count) {
-        case (.now, _): return .real(now)
-        case (.noIndex, 1): return try value(of: operands[0], in: scope)
-        case (.cast, _): return try cast(operands, in: scope)
-        case (.table, 2): return try entry(for: operands[1], in: operands[0], scope)
-        case (.join, 2): return try joined(operands[0], operands[1], in: scope)
-        case (.split, 3):
-            guard case .integer(let index)? = PlainNumber(try value(of: operands[2], in: scope).plain) else {
-                return .null
-            }
+    /// The value of a call; nil for a function of values alone.
+    func value(ofScoped selector: String, _ operands: [Expression], in scope: PlainScope) throws -> PlainValue? {
+        switch (selector, operands.count) {
+        case ("now", _): return .real(now)
+        case ("noindex:", 1): return try value(of: operands[0], in: scope)
+        case ("castObject:toType:", _): return try cast(operands, in: scope)
+        case (Expression.tableSelector, 2): return try entry(for: operands[1], in: operands[0], scope)
+        case ("join:with:", 2): return try joined(operands[0], operands[1], in: scope)
+        case ("split:by:at:", 3):
             let parts = Expression.function(
                 receiver: operands[0], selector: "componentsSeparatedByString:", arguments: [operands[1]])
-            return try part(index, of: parts, in: scope)
-        case (.random, _), (.randomBelow, _), (.randomNumber, _):
-            return try randomNumber(function.rawValue, operands, in: scope)
-        case (.count, _), (.sum, _), (.average, _), (.minimum, _), (.maximum, _), (.median, _), (.mode, _),
-            (.deviation, _):
-            return try collected(function.rawValue, operands, in: scope)
-        case (.valid, 3): return try valid(operands[0], as: operands[1], in: scope) ?? .null
-        case (.isInvalid, 3): return .boolean(try valid(operands[0], as: operands[1], in: scope) == nil)
-        case (.valid, _), (.isInvalid, _), (.noIndex, _), (.table, _), (.join, _), (.split, _): return nil
+            guard case .integer(var index)? = PlainNumber(try value(of: operands[2], in: scope).plain) else {
+                return .null
+            }
+            // A negative index counts from the end.
+            if index < 0, case .integer(let count) = try place(.size, in: parts, scope) { index += count }
+            return try place(.at(index), in: parts, scope)
+        case ("random", _), ("random:", _), ("randomn:", _): return try randomNumber(selector, operands, in: scope)
+        case ("count:", _), ("sum:", _), ("average:", _), ("min:", _), ("max:", _), ("median:", _), ("mode:", _),
+            ("stddev:", _):
+            return try collected(selector, operands, in: scope)
+        case (Expression.validSelector, 3): return try valid(operands[0], as: operands[1], in: scope) ?? .null
+        case (Expression.isInvalidSelector, 3):
+            return .boolean(try valid(operands[0], as: operands[1], in: scope) == nil)
+        default: return nil
         }
     }
 

@@ -3,30 +3,13 @@ internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
-package import FerryPlan
+internal import FerryPlan
 internal import FerrySQLite
-package import FerryStore
+internal import FerryStore
 
-/// The values that attributes and relationships of a step's newer version need and do not get, or cannot take.
-package struct UnfitValues {
+/// The values that attributes and relationships of the step's newer version need and do not get, or cannot take.
+extension RowChecks {
     typealias Finding = (question: ValueChecks.Question, count: ReadValues.Count)
-
-    /// Of the store that the step reads, as `main`, with this layout.
-    let scans: TableScans
-    let layout: StoreLayout
-    let step: StepPlan
-    let named: NamedStep
-    /// Longer values are not read.
-    let longestValue: Int
-    /// The time for expressions that ask for it.
-    let now: Double
-
-    package init(
-        scans: TableScans, layout: StoreLayout, step: StepPlan, named: NamedStep, longestValue: Int, now: Double
-    ) {
-        (self.scans, self.layout, self.step, self.named) = (scans, layout, step, named)
-        (self.longestValue, self.now) = (longestValue, now)
-    }
 
     private var model: ManagedObjectModel { step.resolved.destination.model }
 
@@ -71,7 +54,7 @@ package struct UnfitValues {
                 WHERE Z_ENT = ? AND \(Connection.quoted(empty.column)) IS NULL
                 """, [.integer(layout.number(of: mapping.source) ?? 0)])
         }
-        return named.emptyValue(
+        return emptyValue(
             "\(mapping.source).\(empty.value.source)", of: "\(mapping.destination).\(empty.value.destination)",
             rows: empty.rows, key: key,
             .init(entityMapping: mapping.name, entity: mapping.destination, property: empty.value.destination))
@@ -169,7 +152,7 @@ package struct UnfitValues {
     }
 
     /// The refusals of the objects that get no mandatory value, at the beginning of a step.
-    package func refusals() throws -> [FerryError] {
+    package func unfitValues() throws -> [FerryError] {
         let mappings = step.resolved.entityMappings.filter { $0.policy == nil }
         for mapping in mappings { askForRows(of: mapping) }
         let empty = try mappings.flatMap { mapping in
@@ -178,7 +161,7 @@ package struct UnfitValues {
         return try empty
             + mappings.flatMap { mapping in
                 try findings(of: mapping, validity: false).compactMap { question, count in
-                    isDamage(question, mapping) ? nil : named.refusal(of: question, count, in: mapping)
+                    isDamage(question, mapping) ? nil : refusal(of: question, count, in: mapping)
                 }
             }
     }
