@@ -54,9 +54,7 @@ struct LayoutFinder {
 
     /// Returns the store's R-Tree of the same name, or nil: models that differ only in indexes have equal hashes.
     private func find(_ rTree: RTree) -> RTree? {
-        let made = catalog.others.first {
-            $0.type == "virtual table" && $0.name.uppercased() == rTree.name.uppercased()
-        }
+        let made = catalog.rTrees.first { $0.name.uppercased() == rTree.name.uppercased() }
         guard let made, let table = layout.table(of: rTree.entity)?.name else { return nil }
         // Computed column to the store's column.
         let found = Dictionary(
@@ -161,17 +159,14 @@ struct LayoutFinder {
     }
 
     private mutating func linkToManySides() {
-        for (key, storage) in expected.relationshipStorage {
-            guard case .inverseForeignKey(let table, let column, _, _) = storage else { continue }
-            // The computed names identify the inverse; this side gets the inverse's names in the store.
-            for (other, candidate) in expected.relationshipStorage {
-                guard case .foreignKey(table, column, _, _) = candidate,
-                    case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
-                        layout.relationshipStorage[other]
-                else { continue }
-                layout.relationshipStorage[key] = .inverseForeignKey(
-                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
-            }
+        for case (let key, .inverseForeignKey) in expected.relationshipStorage {
+            guard let relationship = layout.model.relationship(key.property, of: key.entity),
+                let inverse = relationship.inverseName,
+                case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                    layout.storage(of: inverse, in: relationship.destinationEntity)
+            else { continue }
+            layout.relationshipStorage[key] = .inverseForeignKey(
+                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
     }
 
