@@ -33,7 +33,11 @@ extension FileLayer {
         } catch {
             if error.code == .notFound { return }
             // `unlink` fails on folders.
-            guard try attributesIfPresent(path)?.isDirectory == true else { throw error }
+            guard try attributesIfPresent(path)?.isDirectory == true else {
+                // Another call may have removed the folder since.
+                if try !exists(path), try !isSymbolicLink(path) { return }
+                throw error
+            }
         }
         try removeWithRetries(path) { () throws(FerryError) in
             // In portions: a folder of external data may have very many files.

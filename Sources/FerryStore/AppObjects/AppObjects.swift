@@ -165,13 +165,15 @@ package struct AppObjects: Sendable {
                 continue
             }
             virtualTables.append(object)
-            for name in own { tables.append(try AppTable(name, sql: nil, on: connection, schema: schema)) }
+            for name in own {
+                tables.append(try AppTable(name, in: catalog, isShadow: true, on: connection, schema: schema))
+            }
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
             let object = Object(type: "table", name: table.name, sql: table.sql)
             if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
-            tables.append(try AppTable(table.name, sql: table.sql, on: connection, schema: schema))
+            tables.append(try AppTable(table.name, in: catalog, on: connection, schema: schema))
         }
     }
 
@@ -263,13 +265,13 @@ package struct AppTable: Sendable, Hashable {
     /// The name of the row id; nil for tables without one.
     package var rowID: String?
 
-    init(_ name: String, sql: String?, on connection: Connection, schema: String) throws(DatabaseError) {
+    init(
+        _ name: String, in catalog: StoreCatalog, isShadow: Bool = false, on connection: Connection, schema: String
+    ) throws(DatabaseError) {
+        let table = catalog.table(name)
         self.name = name
-        self.sql = sql
-        // Excludes generated columns (2 and 3) and hidden columns of virtual tables (1).
-        let rows = try connection.rows(
-            "SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid", [.text(name), .text(schema)])
-        columnNames = rows.compactMap(\.[0].text)
+        sql = isShadow ? nil : table?.sql
+        columnNames = table?.columns.map(\.name) ?? []
         let hasRowID =
             try connection.integer(
                 "SELECT wr FROM pragma_table_list(?1) WHERE schema = ?2", [.text(name), .text(schema)]) == 0
