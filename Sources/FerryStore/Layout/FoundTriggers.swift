@@ -5,15 +5,9 @@ internal import FerryModel
 ///
 /// Without a parser: every table, column and entity number that the SQL may name must be equal in both layouts.
 struct CopiedTriggers {
-    private let key: PropertyKey
-    private let source: StoreLayout
-    private let destination: StoreLayout
-
-    init(_ key: PropertyKey, from source: StoreLayout, into destination: StoreLayout) {
-        self.key = key
-        self.source = source
-        self.destination = destination
-    }
+    let key: PropertyKey
+    let source: StoreLayout
+    let destination: StoreLayout
 
     func triggers() throws(LayoutObstacle) -> [TriggerDefinition] {
         if let reason = source.model.changeOfDerivation(
@@ -152,7 +146,7 @@ extension LayoutBuilder {
         case .of(let source):
             for key in foundOnly.map(\.key) {
                 do throws(LayoutObstacle) {
-                    layout.triggers += try CopiedTriggers(key, from: source, into: layout).triggers()
+                    layout.triggers += try CopiedTriggers(key: key, source: source, destination: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)
                 }

@@ -282,25 +282,17 @@ struct ColumnPattern {
     }
 
     func matches(_ candidate: String) -> Bool {
-        guard let rest = remainder(of: candidate) else { return false }
-        return rest.allSatisfy(\.isASCIIDigit)
-    }
-
-    /// Whether a candidate begins with prefix and name.
-    func startsLike(_ candidate: String) -> Bool { remainder(of: candidate) != nil }
-
-    private func remainder(of candidate: String) -> Substring? {
         var rest = candidate.uppercased()[...]
         for part in prefix.split(separator: "#", omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 {
                 let digits = rest.prefix(while: \.isASCIIDigit)
-                guard !digits.isEmpty else { return nil }
+                guard !digits.isEmpty else { return false }
                 rest = rest.dropFirst(digits.count)
             }
-            guard rest.hasPrefix(part.element) else { return nil }
+            guard rest.hasPrefix(part.element) else { return false }
             rest = rest.dropFirst(part.element.count)
         }
-        return rest.hasPrefix(name) ? rest.dropFirst(name.count) : nil
+        return rest.hasPrefix(name) && rest.dropFirst(name.count).allSatisfy(\.isASCIIDigit)
     }
 }
 
