@@ -37,57 +37,6 @@ package enum BorrowedValue {
     case blob(UnsafeRawBufferPointer)
 }
 
-/// A check for valid UTF-8 that takes the bytes in pieces of any size.
-package struct UTF8Check: Sendable {
-    /// The number of bytes that the current character still needs, and the valid values of its next byte.
-    private var pending = 0
-    private var allowed: ClosedRange<UInt8> = 0x80...0xBF
-
-    package init() {}
-
-    /// Checks the next bytes; false if they are not UTF-8, and later results then mean nothing.
-    package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var place = 0
-        while place < bytes.count {
-            // Eight ASCII characters at a time.
-            if pending == 0, place + 8 <= bytes.count,
-                bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-            {
-                place += 8
-                continue
-            }
-            guard takes(bytes[place]) else { return false }
-            place += 1
-        }
-        return true
-    }
-
-    /// Whether the bytes so far end between two characters.
-    package var isAtBoundary: Bool { pending == 0 }
-
-    /// Follows the table of well-formed byte sequences of the Unicode standard.
-    private mutating func takes(_ byte: UInt8) -> Bool {
-        if pending > 0 {
-            guard allowed.contains(byte) else { return false }
-            pending -= 1
-            allowed = 0x80...0xBF
-            return true
-        }
-        switch byte {
-        case 0x00...0x7F: return true
-        case 0xC2...0xDF: pending = 1
-        case 0xE0: (pending, allowed) = (2, 0xA0...0xBF)
-        case 0xED: (pending, allowed) = (2, 0x80...0x9F)
-        case 0xE1...0xEF: pending = 2
-        case 0xF0: (pending, allowed) = (3, 0x90...0xBF)
-        case 0xF1...0xF3: pending = 3
-        case 0xF4: (pending, allowed) = (3, 0x80...0x8F)
-        default: return false
-        }
-        return true
-    }
-}
-
 // `String(validating:as:)` of the standard library needs the systems of 2024 on Apple's platforms.
 //
 // A decoder replaces invalid bytes with U+FFFD, so the text's bytes equal the input only if the input is valid.

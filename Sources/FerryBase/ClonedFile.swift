@@ -12,7 +12,7 @@ package final class ClonedFile {
     /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`, `.notARegularFile`.
     package init(_ path: String, files: FileLayer) throws(FerryError) {
         (self.path, self.files) = (path, files)
-        descriptor = try files.descriptor(of: path)
+        descriptor = try files.openRegular(path, O_RDONLY, "open \(path)").descriptor
     }
 
     deinit { _ = close(descriptor) }

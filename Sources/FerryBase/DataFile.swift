@@ -71,11 +71,6 @@ extension FileLayer {
         return opened
     }
 
-    /// Opens a regular file for reading; the caller closes the descriptor.
-    func descriptor(of path: String) throws(FerryError) -> Int32 {
-        try openRegular(path, O_RDONLY, "open \(path)").descriptor
-    }
-
     static func notRegular(_ path: String) -> FerryError {
         FerryError(
             .notARegularFile, "\(path) is not a regular file but a pipe, a device or a folder.",

@@ -7,13 +7,10 @@ package struct FolderEntry: Sendable, Hashable {
 }
 
 extension FileLayer {
-    /// Returns the entries of a folder, without "." and "..", in no defined order; for folders of bounded size.
-    package func list(_ path: String) throws(FerryError) -> [FolderEntry] {
-        try firstEntries(of: path, limit: .max)
-    }
-
-    /// Returns entries of a folder up to a limit, in no defined order.
-    package func firstEntries(of path: String, limit: Int) throws(FerryError) -> [FolderEntry] {
+    /// Returns the entries of a folder up to a limit, without "." and "..", in no defined order.
+    ///
+    /// Without a limit, for folders of bounded size.
+    package func list(_ path: String, limit: Int = .max) throws(FerryError) -> [FolderEntry] {
         let folder = try Folder(path, files: self)
         var entries: [FolderEntry] = []
         while entries.count < limit, let entry = try folder.next() { entries.append(entry) }
@@ -28,7 +25,7 @@ extension FileLayer {
 
     /// Removes a folder with its content, or a file; does nothing if the path does not exist.
     ///
-    /// Symbolic links are removed, not followed.
+    /// Symbolic links are removed, not followed. Another call may remove the same folder at the same time.
     package func removeTree(_ path: String) throws(FerryError) {
         do throws(FerryError) {
             try remove(path)
@@ -36,19 +33,23 @@ extension FileLayer {
         } catch {
             if error.code == .notFound { return }
             // `unlink` fails on folders.
-            guard try attributesIfPresent(path)?.isDirectory == true else { throw error }
+            guard try attributesIfPresent(path)?.isDirectory == true else {
+                // Another call may have removed the folder since.
+                if try !exists(path), try !isSymbolicLink(path) { return }
+                throw error
+            }
         }
         try removeWithRetries(path) { () throws(FerryError) in
             // In portions: a folder of external data may have very many files.
             while true {
-                let portion = try firstEntries(of: path, limit: 512)
+                let portion = try ifPresent { () throws(FerryError) in try list(path, limit: 512) } ?? []
                 for entry in portion {
                     let child = path + "/" + entry.name
                     if entry.isDirectory { try removeTree(child) } else { try removeIfPresent(child) }
                 }
                 if portion.count < 512 { break }
             }
-            return try removeFolder(path)
+            return try ifPresent { () throws(FerryError) in try removeFolder(path) } ?? true
         }
     }
 

@@ -104,40 +104,17 @@ extension FileLayer {
                 guard let lock = try lockIfPresent(folder) else { continue }
                 defer { withExtendedLifetime(lock) {} }
                 let result = try body(folder)
-                try removeLocked(folder)
+                try removeTree(folder)
                 return result
             } catch {
                 // A failed cleanup must not hide the first error.
-                do { try removeLocked(folder) } catch {}
+                do { try removeTree(folder) } catch {}
                 throw error
             }
         }
     }
 
     private static let lockName = "/lock"
-    private static let removedEnding = ".removed"
-
-    /// Removes a folder whose lock this call holds.
-    ///
-    /// Renames it first: no other call can then take a lock at the old path after the removal of the lock file.
-    private func removeLocked(_ folder: String) throws(FerryError) {
-        var removed = folder
-        if !folder.hasSuffix(Self.removedEnding) {
-            removed += Self.removedEnding
-            try rename(folder, to: removed)
-        }
-        do throws(FerryError) {
-            try removeTree(removed)
-        } catch {
-            // Another call may have found the folder without its lock file, created one, and now removes the rest.
-            guard try holdsNothing(removed) else { throw error }
-        }
-    }
-
-    private func holdsNothing(_ folder: String) throws(FerryError) -> Bool {
-        let left = try ifPresent { () throws(FerryError) in try firstEntries(of: folder, limit: 2) } ?? []
-        return left.allSatisfy { "/" + $0.name == Self.lockName }
-    }
 
     private func lockIfPresent(_ folder: String) throws(FerryError) -> FileLock? {
         do throws(FerryError) {
@@ -168,7 +145,8 @@ extension FileLayer {
         }
         for folder in left where try attributesIfPresent(folder)?.owner == geteuid() {
             guard let lock = try lockIfPresent(folder) else { continue }
-            try removeLocked(folder)
+            // While its owner removes it too, it may get a new lock file once its own is gone.
+            try removeTree(folder)
             withExtendedLifetime(lock) {}
         }
     }

@@ -63,14 +63,6 @@ extension Duration {
     /// In whole nanoseconds, clamped: not below 0, and at most 292 years.
     package var clampedNanoseconds: UInt64 { UInt64(min(max(0, (self / .nanoseconds(1)).rounded()), 0x1p63)) }
 
-    /// The nearest `Double` in seconds.
-    ///
-    /// A sum of seconds and fraction would round twice; the decimal text keeps all nine places of nanoseconds.
-    package var inSeconds: Double {
-        let (seconds, attoseconds) = components
-        guard self >= .zero else { return Double(seconds) + Double(attoseconds) / 1e18 }
-        let fraction = String(attoseconds)
-        let text = "\(seconds)." + String(repeating: "0", count: 18 - fraction.count) + fraction
-        return Double(text) ?? Double(seconds)
-    }
+    /// The `Double` nearest to the whole nanoseconds in seconds: a sum of seconds and fraction would round twice.
+    package var inSeconds: Double { (self / .nanoseconds(1)).rounded() / 1e9 }
 }

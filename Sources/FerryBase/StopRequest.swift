@@ -124,9 +124,6 @@ public final class StopRequest: Sendable {
     /// Ends a unit that is recorded only if a stop is due: a stop would lose nothing here.
     package func unitCanEnd(at now: UInt64 = Clock.nanoseconds()) { state.withLock { $0.endUnit(at: now) } }
 
-    /// Counts a unit whose time is known already.
-    package func unitIsRecorded() { state.withLock { $0.unitsDone += 1 } }
-
     /// Takes the time of a unit that ran beside other ones.
     package func unitTook(nanoseconds: UInt64) {
         state.withLock { state in

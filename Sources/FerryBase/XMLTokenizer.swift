@@ -20,7 +20,8 @@ package struct XMLTokenizer {
     private let failure: (_ reason: String, _ line: Int) -> FerryError
     private var buffer: [UInt8] = []
     private var position = 0
-    private var check = UTF8Check()
+    /// The start of a character that may go on in the next bytes of `fill`.
+    private var cut: [UInt8] = []
     private var isAtEnd = false
     private var line = 1
     /// The line on which the last tag began.
@@ -278,15 +279,17 @@ package struct XMLTokenizer {
     // MARK: Bytes
 
     private mutating func peek() throws(FerryError) -> UInt8? {
-        if position < buffer.count { return buffer[position] }
-        guard !isAtEnd else { return nil }
-        buffer = try fill()
-        position = 0
-        isAtEnd = buffer.isEmpty
-        guard buffer.withUnsafeBytes({ check.take($0) }), !isAtEnd || check.isAtBoundary else {
-            throw problem("it is not UTF-8 text")
+        while position == buffer.count, !isAtEnd {
+            let piece = try fill()
+            isAtEnd = piece.isEmpty
+            buffer = cut + piece
+            position = 0
+            let start = isAtEnd ? nil : buffer.suffix(3).lastIndex { $0 >= 0xC0 }
+            cut = start.map { Array(buffer[$0...]) } ?? []
+            buffer.removeLast(cut.count)
+            guard String(utf8: buffer) != nil else { throw problem("it is not UTF-8 text") }
         }
-        return buffer.first
+        return position < buffer.count ? buffer[position] : nil
     }
 
     /// Reads the next byte; every form of line end is one `\n`.

@@ -23,15 +23,14 @@ package struct StepPlanning {
     ///
     /// Throws ``FerryError`` if the step would make an object of the app, or a CloudKit record, invalid.
     ///
-    /// `dropping` names objects of the app to drop; `computed` is the canonical layout of the source, if known.
+    /// `dropping` names objects of the app to drop.
     package init(
-        _ step: StepPlan, on store: Connection, named storeName: String = "main", dropping: Set<String> = [],
-        like computed: StoreLayout? = nil
+        _ step: StepPlan, on store: Connection, named storeName: String = "main", dropping: Set<String> = []
     ) throws {
         (self.step, self.store, self.storeName) = (step, store, storeName)
         let catalog = try StoreCatalog(store, schema: storeName)
         source = try StoreLayout.actual(
-            for: step.resolved.source.model, on: store, schema: storeName, catalog: catalog, like: computed)
+            for: step.resolved.source.model, on: store, schema: storeName, catalog: catalog)
         destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
         appObjects = try AppObjects(
             of: source, into: destination, on: store, schema: storeName, dropping: dropping,

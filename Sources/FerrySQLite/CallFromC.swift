@@ -2,7 +2,6 @@
 final class CallFromC {
     private let body: () throws -> Void
     private(set) var error: (any Error)?
-    private(set) var hasRun = false
 
     init(_ body: @escaping () throws -> Void) { self.body = body }
 
@@ -10,7 +9,6 @@ final class CallFromC {
     static func run(_ pointer: UnsafeMutableRawPointer?) -> Bool {
         guard let pointer else { return false }
         let call = Unmanaged<CallFromC>.fromOpaque(pointer).takeUnretainedValue()
-        call.hasRun = true
         do { try call.body() } catch { call.error = error }
         return call.error == nil
     }

@@ -1,4 +1,3 @@
-internal import CSQLite
 package import FerryBase
 
 package enum DatabaseFiles {
@@ -46,9 +45,6 @@ package struct DatabaseHeader: Sendable, Hashable {
     package var pageSize: Int
     package var usesWriteAheadLog: Bool
     package var changeCounter: UInt32
-    /// The number of pages; valid only if ``changeCounter`` equals ``versionValidFor``.
-    package var pageCount: UInt32
-    package var versionValidFor: UInt32
 
     /// Reads the header; nil if the bytes do not start an SQLite database.
     package init?(_ bytes: [UInt8]) {
@@ -56,12 +52,9 @@ package struct DatabaseHeader: Sendable, Hashable {
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
         pageSize = size == 1 ? 65536 : size
         guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
-        func number(_ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
         // 1 for a rollback journal.
         usesWriteAheadLog = bytes[18] == 2
-        changeCounter = number(24)
-        pageCount = number(28)
-        versionValidFor = number(92)
+        changeCounter = bytes[24..<28].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Zeroes the fields that every commit changes in a file's first bytes: the change counter, the schema cookie, and
@@ -121,33 +114,20 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return other
     }
 
-    /// The fingerprint, without times, after `PRAGMA journal_mode` has changed WAL mode to a rollback journal.
+    /// Whether this is the state after a change of the journal mode in the state `before`, times aside.
     ///
-    /// Only the header changes. Later writes with a rollback journal raise the change counter in it.
-    package var withRollbackJournal: DatabaseFingerprint { inJournalMode(1) }
-
-    /// The same after it has changed a rollback journal to WAL mode.
-    package var withLog: DatabaseFingerprint { inJournalMode(2) }
-
-    private func inJournalMode(_ mode: UInt8) -> DatabaseFingerprint {
-        var bytes = headerBytes
-        guard let header = DatabaseHeader(bytes) else { return self }
-        func put(_ number: UInt32, at offset: Int) {
-            for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * index)) }
-        }
-        let counter = header.changeCounter &+ 1
-        bytes[18] = mode
-        bytes[19] = mode
-        put(counter, at: 24)
-        if header.changeCounter != header.versionValidFor || header.pageCount == 0 {
-            put(UInt32(truncatingIfNeeded: self.bytes / Int64(header.pageSize)), at: 28)
-        }
-        put(counter, at: 92)
-        put(UInt32(sqlite3_libversion_number()), at: 96)
-        var other = withoutLog
-        other.header = bytes.hexadecimal
-        (other.modified, other.changed) = (0, nil)
-        return other
+    /// That changes the header only, and raises its change counter by one; any write by another program raises it, too.
+    package func isNext(afterJournalModeOf before: DatabaseFingerprint) -> Bool {
+        var own = headerBytes
+        let other = before.headerBytes
+        guard let now = DatabaseHeader(own), let then = DatabaseHeader(other),
+            now.changeCounter == then.changeCounter &+ 1
+        else { return false }
+        // The mode, the counter, the number of pages, and SQLite's version with its own counter.
+        for range in [18..<20, 24..<32, 92..<100] { own.replaceSubrange(range, with: other[range]) }
+        var same = withoutLog
+        same.header = own.hexadecimal
+        return same.isSame(butForTime: before.withoutLog)
     }
 
     package func isSame(butForTime other: DatabaseFingerprint) -> Bool {

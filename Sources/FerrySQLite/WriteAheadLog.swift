@@ -5,7 +5,7 @@ internal import CSQLite
 /// The `init` reads the log once from front to end: it checks salts and running checksums of every frame as SQLite's
 /// recovery does, and the last valid commit is the end. Look-ups use an index of one window of pages at a time,
 /// `windowPages` entries of 4 bytes, so memory does not grow with log or database: sequential reads cost one more pass
-/// over the frame headers (24 bytes each) per window with frames.
+/// over the frame headers (24 bytes each) per window.
 struct WriteAheadLog {
     /// Pages per window: an index of 512 KiB, for 512 MiB of 4 KiB pages.
     static let windowPages = 131_072
@@ -20,8 +20,6 @@ struct WriteAheadLog {
     let lastFrameHeader: [UInt8]
 
     private let file: OpenFile
-    /// One bit per window that has a frame; 2^32 pages are 32,768 windows at most.
-    private var touched: [UInt64]
     private var window = -1
     private var frames: [UInt32] = []
     private var headers: [UInt8] = []
@@ -50,7 +48,6 @@ struct WriteAheadLog {
         frameCount = scan.committedFrames
         pageCount = scan.committedPages
         lastFrameHeader = scan.lastFrameHeader
-        touched = scan.touched
     }
 
     /// Returns the log offset of a page's content in its last committed frame; nil if only the main file has the page.
@@ -58,7 +55,6 @@ struct WriteAheadLog {
     /// Calls in the order of pages are cheap; a step to another window reads the frame headers again.
     mutating func offset(ofPage page: UInt32) throws(DatabaseError) -> Int64? {
         let wanted = Int((page - 1) / UInt32(Self.windowPages))
-        guard wanted / 64 < touched.count, touched[wanted / 64] & (1 << UInt64(wanted % 64)) != 0 else { return nil }
         if wanted != window { try load(window: wanted) }
         let frame = frames[Int((page - 1) % UInt32(Self.windowPages))]
         guard frame != 0 else { return nil }
@@ -101,7 +97,6 @@ struct WriteAheadLog {
         private(set) var committedFrames: UInt32 = 0
         private(set) var committedPages: UInt32 = 0
         private(set) var lastFrameHeader: [UInt8] = []
-        private(set) var touched: [UInt64] = []
 
         /// Starts with the log's header; nil if the header is invalid.
         init?(_ header: [UInt8]) {
@@ -131,9 +126,6 @@ struct WriteAheadLog {
                 return false
             }
             frames += 1
-            let window = Int((page - 1) / UInt32(WriteAheadLog.windowPages))
-            while touched.count <= window / 64 { touched.append(0) }
-            touched[window / 64] |= 1 << UInt64(window % 64)
             let pagesAfterCommit = frame.bigEndian(at: 4)
             if pagesAfterCommit != 0 {
                 committedFrames = frames

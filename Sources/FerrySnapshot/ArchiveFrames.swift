@@ -21,9 +21,9 @@ final class FrameSlot {
     }
 }
 
-/// The work of one of the threads that compress: each frame is decoded again at once, and compared with the content.
+/// The contexts of one of the threads that compress: each frame is decoded again at once, and compared with the content.
 ///
-/// Unchecked, because only that thread uses the contexts and the decoded bytes.
+/// Unchecked, because only the thread that has taken it uses the contexts and the decoded bytes.
 final class FrameWorker: @unchecked Sendable {
     private let compressor: any Compressor
     private let decompressor: any Decompressor
@@ -33,8 +33,8 @@ final class FrameWorker: @unchecked Sendable {
 
     /// - Throws: ``FerryError`` `.outOfMemory`, `.unsupported`.
     init(_ state: ArchiveState, frameBytes: Int, for path: String) throws {
-        compressor = try state.archiveForm.makeCompressor(level: state.level)
-        decompressor = try state.archiveForm.makeDecompressor()
+        compressor = try state.form.makeCompressor(level: state.level)
+        decompressor = try state.form.makeDecompressor()
         self.path = path
         decoded = .allocate(byteCount: frameBytes + 1, alignment: 16)
     }
@@ -87,7 +87,7 @@ final class ArchiveFrames: @unchecked Sendable {
         var whole = ArchiveHashes()
         swap(&whole, &hashes)
         let (archive, content) = whole.finalize()
-        return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
+        return (state, archive, content)
     }
 
     func take(_ slot: FrameSlot) throws {

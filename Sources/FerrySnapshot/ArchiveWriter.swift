@@ -6,8 +6,7 @@ package struct ArchiveState: Codable, Sendable {
     var ferry = 1
     /// The name of the snapshot.
     package var name: String
-    /// Nil in states of earlier versions, which wrote Zstandard only.
-    var form: SnapshotForm?
+    var form: SnapshotForm
     var createdSeconds: Int64
     /// The state of the store when the archive was begun.
     package var fingerprint: String?
@@ -18,8 +17,6 @@ package struct ArchiveState: Codable, Sendable {
     var frames = 0
     package var contentOffset: Int64 = 0
     var archiveOffset: Int64 = 0
-
-    var archiveForm: SnapshotForm { form ?? .zstandard }
 
     /// Whether a call can have written the state, judged by its numbers.
     var isPlausible: Bool {
@@ -79,11 +76,8 @@ struct ArchiveWriter {
         slotCount(workers) * (frameBytes + form.bound(frameBytes)) + workers * (frameBytes + 1)
     }
 
-    struct Result {
-        var archiveSHA256: [UInt8]
-        var contentSHA256: [UInt8]
-        var state: ArchiveState
-    }
+    /// The state at the end, and the hashes of the whole archive and of its content.
+    typealias Result = (state: ArchiveState, archive: [UInt8], content: [UInt8])
 
     /// Writes all frames after the last durable one, with which the output ends.
     ///
@@ -98,12 +92,16 @@ struct ArchiveWriter {
         let path = output.path
         let frames = ArchiveFrames(output, state: state, hashes: hashes, stop: stop, recordState: recordState)
         let frameBytes = Int(min(state.frameBytes, state.contentBytes))
-        let slots = SlotLine((0..<Self.slotCount(workers)).map { _ in FrameSlot(state.archiveForm, frameBytes) })
-        let compressing = try (0..<workers).map { _ in
-            let worker = try FrameWorker(state, frameBytes: frameBytes, for: path)
-            return { @Sendable (slot: FrameSlot) in try worker.work(on: slot) }
+        let threads = Locked(
+            try (0..<workers).map { _ in try FrameWorker(state, frameBytes: frameBytes, for: path) })
+        let slots = SlotLine(
+            (0..<Self.slotCount(workers)).map { _ in FrameSlot(state.form, frameBytes) }, workers: workers
+        ) { slot in
+            let worker = threads.withLock { $0.removeLast() }
+            defer { threads.withLock { $0.append(worker) } }
+            try worker.work(on: slot)
         }
-        try slots.run("ferry.snapshot", working: compressing) {
+        try slots.run("ferry.snapshot") {
             try read(source, from: state, unitBytes: unitBytes, into: slots)
         } taking: {
             try frames.take($0)

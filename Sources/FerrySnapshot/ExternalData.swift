@@ -6,7 +6,7 @@ package import FerryBase
 struct ExternalData {
     let files: FileLayer
     let stop: StopRequest
-    /// Whether copied files are read to hash them.
+    /// Whether files are read to hash them.
     var hashesFiles = true
 
     /// The deepest nesting of folders that is copied; Core Data makes one level.
@@ -86,7 +86,7 @@ struct ExternalData {
         let path = folder + "/" + file.name
         guard let attributes = try files.attributesIfPresent(path) else { return nil }
         guard attributes.isRegularFile, attributes.size == file.bytes else { return false }
-        guard let expected = file.sha256 else { return true }
+        guard hashesFiles, let expected = file.sha256 else { return true }
         return try hash(path).hexadecimal == expected
     }
 

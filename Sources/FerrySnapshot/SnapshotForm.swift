@@ -21,19 +21,16 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     /// The compressions that this build writes and reads.
     package static var known: [SnapshotForm] { allCases.filter { $0 == preferred || $0 == .gzip } }
 
-    private var facts: (levels: ClosedRange<Int>, name: String, ending: String) {
+    private var facts: (levels: ClosedRange<Int>, ending: String) {
         switch self {
-        case .zstandard: (1...19, "Zstandard", ".sqlite.zst")
-        case .gzip: (1...9, "gzip", ".sqlite.gz")
-        case .clone: (1...1, "clone", ".sqlite")
+        case .zstandard: (1...19, ".sqlite.zst")
+        case .gzip: (1...9, ".sqlite.gz")
+        case .clone: (1...1, ".sqlite")
         }
     }
 
     /// The levels of the form; the first is the fastest.
     package var levels: ClosedRange<Int> { facts.levels }
-    package var name: String { facts.name }
-    /// The stock program whose option `-d` decodes an archive; a clone needs none.
-    package var program: String { rawValue }
     /// The ending of an archive's name.
     package var ending: String { facts.ending }
     var partialEnding: String { ending + ".partial" }

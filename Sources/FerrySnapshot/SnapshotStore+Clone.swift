@@ -87,19 +87,13 @@ extension SnapshotStore {
         if let problem = try load(snapshot.name).problem { throw problem }
         let found: String?
         do {
-            found = try onPages(of: snapshot) { connection in
-                try connection.abandoning(on: stop) { try connection.damagedPages().first }
-            }
+            let connection = try Connection(path: snapshot.archivePath, mode: .immutable)
+            try connection.execute("BEGIN")
+            found = try connection.abandoning(on: stop) { try connection.damagedPages().first }
         } catch let error as DatabaseError where error.isCorrupt || error.isNotADatabase {
             found = error.message
         }
         try stop.check()
         if let found { throw ArchiveReader.damaged(snapshot.archivePath, found) }
-    }
-
-    private func onPages<Result>(of snapshot: Snapshot, _ body: (Connection) throws -> Result) throws -> Result {
-        let connection = try Connection(path: snapshot.archivePath, mode: .immutable)
-        try connection.execute("BEGIN")
-        return try body(connection)
     }
 }

@@ -42,7 +42,7 @@ extension SnapshotStore {
         for state in try unfinished() where state.matches(source.byteCount, options) {
             let made =
                 try files.exists(folder + "/" + state.name + SnapshotNames.manifest) ? load(state.name) : nil
-            guard let made, made.form == state.archiveForm else {
+            guard let made, made.form == state.form else {
                 found = state
                 break
             }
@@ -51,16 +51,16 @@ extension SnapshotStore {
             if made.problem == nil { return made }
         }
         let begun = try found ?? begin(source, description, options)
-        let result = try writeArchive(source, from: begun, options)
-        let (state, form) = (result.state, result.state.archiveForm)
+        let (state, archiveHash, contentHash) = try writeArchive(source, from: begun, options)
+        let form = state.form
         let archive = Manifest.Head.Archive(
             file: state.name + form.ending, form: form.rawValue, bytes: state.archiveOffset,
-            sha256: result.archiveSHA256.hexadecimal, frames: state.frames)
-        let content = Manifest.Head.Content(bytes: state.contentBytes, sha256: result.contentSHA256.hexadecimal)
+            sha256: archiveHash.hexadecimal, frames: state.frames)
+        let content = Manifest.Head.Content(bytes: state.contentBytes, sha256: contentHash.hexadecimal)
         try finish(state.name, form, archive, content, created: state.createdSeconds, description, options.stop)
-        let snapshot = try load(result.state.name)
+        let snapshot = try load(state.name)
         // The last call that can fail: until then the next call finds this work.
-        try removeState(of: result.state)
+        try removeState(of: state)
         return snapshot
     }
 
@@ -102,8 +102,8 @@ extension SnapshotStore {
     private func writeArchive(
         _ source: some PageSource, from begun: ArchiveState, _ options: SnapshotOptions
     ) throws -> ArchiveWriter.Result {
-        let path = folder + "/" + begun.name + begun.archiveForm.partialEnding
-        let finished = folder + "/" + begun.name + begun.archiveForm.ending
+        let path = folder + "/" + begun.name + begun.form.partialEnding
+        let finished = folder + "/" + begun.name + begun.form.ending
         if try !files.exists(path), try files.exists(finished) {
             // The last call was killed between the renames of archive and manifest.
             try files.rename(finished, to: path)
@@ -119,7 +119,7 @@ extension SnapshotStore {
         var output = try files.exists(path) ? files.append(to: path) : files.create(path, mode: 0o600)
         try output.truncate(to: state.archiveOffset)
         let workers = try SnapshotMemory.workers(
-            level: state.level, form: state.archiveForm, within: options.memory, processors: options.processors)
+            level: state.level, form: state.form, within: options.memory, processors: options.processors)
         let writer = ArchiveWriter(progress: options.progress, stop: options.stop, workers: workers)
         return try writer.write(
             source, to: output, from: state, unitBytes: options.unitBytes, hashes: hashes, recordState: record)
@@ -132,7 +132,7 @@ extension SnapshotStore {
         guard state.frames > 0, try files.exists(path) else { return false }
         do {
             let bytes = try ArchiveReader(files: files, stop: stop).decode(
-                path, as: state.archiveForm, bytes: state.archiveOffset, limit: state.contentOffset, hashes: &hashes
+                path, as: state.form, bytes: state.archiveOffset, limit: state.contentOffset, hashes: &hashes
             ) { _ in }
             return bytes == state.contentOffset
         } catch let error as FerryError where error.code == .snapshotDamaged {
@@ -186,7 +186,7 @@ extension SnapshotStore {
 extension ArchiveState {
     /// Whether the options allow to resume the archive.
     fileprivate func matches(_ bytes: Int64, _ options: SnapshotOptions) -> Bool {
-        fingerprint != nil && fingerprint == options.fingerprint && archiveForm == options.form
+        fingerprint != nil && fingerprint == options.fingerprint && form == options.form
             && level == options.level && frameBytes == options.frameBytes && contentBytes == bytes
     }
 }

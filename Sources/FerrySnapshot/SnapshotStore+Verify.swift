@@ -3,19 +3,27 @@ package import FerryBase
 extension SnapshotStore {
     /// Checks the manifest and the archive with their hashes, the content with size and hash, and every external file.
     ///
-    /// A clone has no hash: SQLite checks its pages.
+    /// A clone has no hash: SQLite checks its pages. Unless `decodes`, only the archive's hash and the sizes of external
+    /// files are compared: an archive that was decoded when it was made decodes to the same content while its bytes are
+    /// the same.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
-    package func verify(_ snapshot: Snapshot, stop: StopRequest = StopRequest()) throws {
+    package func verify(_ snapshot: Snapshot, decodes: Bool = true, stop: StopRequest = StopRequest()) throws {
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
             if snapshot.form == .clone {
-                try checkPages(of: snapshot, stop: stop)
-            } else {
+                if decodes { try checkPages(of: snapshot, stop: stop) }
+            } else if decodes {
                 try decode(snapshot, head, hashesContent: true, stop) { _ in }
+            } else {
+                var hash = SHA256()
+                try hash.update(contentOf: files.open(snapshot.archivePath), stop: stop)
+                guard hash.finalize().hexadecimal == head.archive.sha256 else {
+                    throw ArchiveReader.damaged(snapshot.archivePath, "its content has changed")
+                }
             }
             guard head.external != nil else { return }
-            let external = ExternalData(files: files, stop: stop)
+            let external = ExternalData(files: files, stop: stop, hashesFiles: decodes)
             _ = try Manifest.read(snapshot.manifestPath, files: files) {
                 try external.check($0, in: snapshot.externalPath)
             }
@@ -26,31 +34,14 @@ extension SnapshotStore {
         }
     }
 
-    /// Checks that manifest, archive and external files of a snapshot are as they were made.
-    ///
-    /// Compares the archive's hash, and the sizes of external files. The archive was decoded when it was made, and
-    /// decodes to the same content while its bytes are the same. Of a clone size and time are compared.
+    /// Checks that manifest, archive and external files of a snapshot are as they were made, without decoding it.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, `.noSnapshot`, or the reason of the stop request.
     package func lookAgain(at archive: String, stop: StopRequest = StopRequest()) throws {
         // A clone may have been compressed since.
         let snapshot = try snapshot(archive)
         if let problem = snapshot.problem { throw problem }
-        guard let head = snapshot.head else { preconditionFailure("A whole snapshot has read its manifest.") }
-        if snapshot.form != .clone {
-            var hash = SHA256()
-            try hash.update(contentOf: files.open(snapshot.archivePath), stop: stop)
-            guard hash.finalize().hexadecimal == head.archive.sha256 else {
-                throw ArchiveReader.damaged(snapshot.archivePath, "its content has changed")
-            }
-        }
-        guard head.external != nil else { return }
-        _ = try Manifest.read(snapshot.manifestPath, files: files) { file in
-            let path = snapshot.externalPath + "/" + file.name
-            guard try files.attributesIfPresent(path)?.size == file.bytes else {
-                throw ArchiveReader.damaged(path, "it is not the file that was copied")
-            }
-        }
+        try verify(snapshot, decodes: false, stop: stop)
     }
 
     /// Reads a whole snapshot, and returns its damage, or nil.

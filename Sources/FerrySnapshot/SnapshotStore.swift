@@ -130,11 +130,6 @@ package struct SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-    package struct Pruned: Sendable {
-        package var removed: [Snapshot]
-        package var kept: [Snapshot]
-    }
-
     /// Removes old snapshots.
     ///
     /// One snapshot that verifies always stays: if none of the kept ones does, the newest of the others that does is
@@ -151,7 +146,7 @@ extension SnapshotStore {
     package func prune(
         _ retention: Retention, now: Int64, protecting protected: Set<String> = [], isTrial: Bool = false,
         stop: StopRequest = StopRequest()
-    ) throws -> Pruned {
+    ) throws -> (removed: [Snapshot], kept: [Snapshot]) {
         var kept: [Snapshot] = []
         var candidates: [Snapshot] = []
         // Compressing gives a clone another archive.
@@ -181,7 +176,7 @@ extension SnapshotStore {
             try stop.check()
             try remove(snapshot)
         }
-        return Pruned(removed: candidates, kept: kept)
+        return (candidates, kept)
     }
 
     /// Removes the manifest first: without it, no file looks like a snapshot.

@@ -49,18 +49,14 @@ package enum StoreCreation {
     package static func finish(_ layout: StoreLayout, on connection: Connection) throws(DatabaseError) {
         for rTree in layout.rTrees {
             try connection.execute(rTree.sql)
-            try runOverAllKeys(rTree.fill, on: connection)
+            try connection.run(rTree.fill, allKeys)
         }
-        for value in layout.derivedValues { try runOverAllKeys(value.update, on: connection) }
+        for value in layout.derivedValues { try connection.run(value.update, allKeys) }
         for trigger in layout.allTriggers { try connection.execute(trigger.sql) }
     }
 
-    private static func runOverAllKeys(_ sql: String, on connection: Connection) throws(DatabaseError) {
-        let statement = try connection.prepare(sql)
-        try statement.bind(.integer(.min), named: ":low")
-        try statement.bind(.integer(.max), named: ":high")
-        try statement.run()
-    }
+    /// The bounds of statements over a range of keys, for all of them.
+    static let allKeys: [Value] = [.integer(.min), .integer(.max)]
 
     /// Returns the CREATE statement of one of Core Data's own tables; nil for another name.
     package static func sql(ofSystemTable name: String) -> String? {

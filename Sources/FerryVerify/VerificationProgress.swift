@@ -139,8 +139,7 @@ final class VerificationProgress {
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
         try connection.execute("COMMIT")
         lastCommit = Clock.nanoseconds()
-        stop.unitCanEnd(at: lastCommit)
-        stop.unitIsRecorded()
+        stop.unitIsDone(at: lastCommit)
         try connection.execute("BEGIN")
     }
 }

@@ -43,25 +43,6 @@ struct HostileFileTests {
         }
     }
 
-    @Test(
-        "Invalid UTF-8 is found in pieces of any size",
-        arguments: [
-            [], [0x41], Array("é𝄞\u{10FFFF}\u{0}, and some more letters".utf8), [0xFF], [0x80], [0xC0, 0x80],
-            [0xC1, 0xBF],
-            [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80],
-            [0xF5, 0x80, 0x80, 0x80], [0xC3], [0xE2, 0x82], [0xF0, 0x9D, 0x84], [0xC3, 0x28], [0xEF, 0xBF, 0xBF],
-            Array("a long run of letters".utf8) + [0xFE] + Array("another one".utf8),
-        ] as [[UInt8]])
-    func utf8(_ bytes: [UInt8]) {
-        let isValid = String(utf8: bytes) != nil
-        for cut in 0...bytes.count {
-            var check = UTF8Check()
-            let first = bytes[..<cut].withUnsafeBytes { check.take($0) }
-            let second = first && bytes[cut...].withUnsafeBytes { check.take($0) }
-            #expect((second && check.isAtBoundary) == isValid)
-        }
-    }
-
     @Test("A sum of numbers from a file is clamped to its type's range")
     func sums() {
         #expect([1, 2, -4].clampedSum == -1)

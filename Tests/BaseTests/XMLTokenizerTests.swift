@@ -83,6 +83,22 @@ struct XMLTokenizerTests {
         }
     }
 
+    @Test(
+        "Invalid UTF-8 is found in pieces of any size",
+        arguments: [
+            [], [0x41], Array("é𝄞\u{10FFFF}, and some more letters".utf8), [0xFF], [0x80], [0xC0, 0x80],
+            [0xC1, 0xBF],
+            [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80],
+            [0xF5, 0x80, 0x80, 0x80], [0xC3], [0xE2, 0x82], [0xF0, 0x9D, 0x84], [0xC3, 0x28], [0xEF, 0xBF, 0xBF],
+            Array("a long run of letters".utf8) + [0xFE] + Array("another one".utf8),
+        ] as [[UInt8]])
+    func findsBytes(_ bytes: [UInt8]) {
+        let document = Array("<a>".utf8) + bytes + Array("</a>".utf8)
+        for piece in 1...document.count {
+            #expect(read(document, piece: piece).hasPrefix("! it is not UTF-8 text") == (String(utf8: bytes) == nil))
+        }
+    }
+
     @Test("A long text arrives in pieces without loss, and its lines are counted")
     func longText() {
         let line = String(repeating: "é𝄞x", count: 1_000) + "\n"

@@ -22,8 +22,7 @@ struct DatabaseFilesTests {
         let path = try make()
         let content = try files.read(path)
         let header = try #require(DatabaseHeader(content))
-        #expect(header.pageSize == 1024 && !header.usesWriteAheadLog && Int(header.pageCount) * 1024 == content.count)
-        #expect(header.changeCounter == header.versionValidFor)
+        #expect(header.pageSize == 1024 && !header.usesWriteAheadLog)
         #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
     }
 

@@ -94,17 +94,17 @@ struct StoreDamageTests {
     @Test(
         "Clauses that Core Data never writes are found in a table's text",
         arguments: [
-            ("ZTITLE VARCHAR", nil), ("ZTITLE VARCHAR NOT NULL", "ZBOOK.ZTITLE NOT NULL"),
-            ("\"ZTITLE\" VARCHAR CHECK (length(ZTITLE) < 3)", "ZBOOK.ZTITLE CHECK"),
-            ("ZTITLE VARCHAR COLLATE NOCASE", "ZBOOK.ZTITLE COLLATE"), ("ZTITLE VARCHAR UNIQUE", "ZBOOK.ZTITLE UNIQUE"),
-            ("ZTITLE VARCHAR DEFAULT 'a, not'", "ZBOOK.ZTITLE DEFAULT"), ("ZTITLE VARCHAR(20) /* NOT NULL */", nil),
-            ("ZTITLE VARCHAR, CHECK (ZTITLE <> '')", "ZBOOK CHECK"), ("ZTITLE VARCHAR, \"check\" INTEGER", nil),
+            ("ZTITLE VARCHAR", nil), ("ZTITLE VARCHAR NOT NULL", ".ZTITLE NOT NULL"),
+            ("\"ZTITLE\" VARCHAR CHECK (length(ZTITLE) < 3)", ".ZTITLE CHECK"),
+            ("ZTITLE VARCHAR COLLATE NOCASE", ".ZTITLE COLLATE"), ("ZTITLE VARCHAR UNIQUE", ".ZTITLE UNIQUE"),
+            ("ZTITLE VARCHAR DEFAULT 'a, not'", ".ZTITLE DEFAULT"), ("ZTITLE VARCHAR(20) /* NOT NULL */", nil),
+            ("ZTITLE VARCHAR, CHECK (ZTITLE <> '')", " CHECK"), ("ZTITLE VARCHAR, \"check\" INTEGER", nil),
             ("ZTITLE VARCHAR, PRIMARY KEY (Z_PK, ZTITLE)", nil),
         ] as [(String, String?)])
     func clauses(_ column: String, _ title: String?) {
         let sql = "CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, \(column) )"
-        #expect(ForeignClause(inTable: "ZBOOK", sql, allowsUnique: false)?.title == title)
+        #expect(StoreLayout.foreignClause(in: sql, allowsUnique: false) == title)
         let unique = "CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, ZA VARCHAR UNIQUE, CONSTRAINT c UNIQUE (ZA) )"
-        #expect(ForeignClause(inTable: "ZBOOK", unique, allowsUnique: true) == nil)
+        #expect(StoreLayout.foreignClause(in: unique, allowsUnique: true) == nil)
     }
 }

@@ -98,7 +98,7 @@ struct FolderSearch {
         let listed: [String]
         do throws(FerryError) {
             // One more than the limit shows whether the folder has more.
-            let found = try files.firstEntries(of: folder, limit: entries + 1)
+            let found = try files.list(folder, limit: entries + 1)
             if found.count > entries { isCutOff = true }
             entries -= found.count + Self.opening
             listed = found.filter { $0.isDirectory && !$0.name.contains(".") }.map(\.name)

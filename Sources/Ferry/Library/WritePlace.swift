@@ -140,7 +140,7 @@ package struct WritePlace: Sendable {
 
     private func hasManifest(_ folder: String) throws(FerryError) -> Bool {
         guard try files.attributesIfPresent(folder)?.isDirectory == true else { return false }
-        return try files.firstEntries(of: folder, limit: 64).contains { $0.name.hasSuffix(".json") }
+        return try files.list(folder, limit: 64).contains { $0.name.hasSuffix(".json") }
     }
 
     /// Whether a file is there, or will be: of any content, since opening a database would end its locks.

@@ -26,7 +26,7 @@ package struct RunRecord: Codable, Sendable {
     package var source: Fingerprint
     /// The store's fingerprint after the swap has written its `-wal` back; see ``Swap``.
     package var checkpointed: Fingerprint?
-    /// The fingerprint of a store in WAL mode while ``JournalSwitch`` gives it a rollback journal for one transaction.
+    /// The fingerprint of a store in WAL mode before ``JournalSwitch`` gives it a rollback journal for one transaction.
     package var rollbackMode: DatabaseFingerprint?
     /// The side files that existed before the run.
     package var sideFiles: SideFiles

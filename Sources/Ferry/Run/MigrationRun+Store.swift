@@ -79,7 +79,7 @@ extension MigrationRun {
         let now = try locked()
         if !entersLog {
             try head.checkSource(Fingerprint(store: now))
-        } else if now.walFrames != nil || !now.withoutLog.isSame(butForTime: head.source.store.withLog) {
+        } else if now.walFrames != nil || !now.isNext(afterJournalModeOf: head.source.store) {
             throw head.sourceChanged("another program wrote to it")
         }
         return try connection.integer("PRAGMA data_version")

@@ -59,7 +59,7 @@ struct JournalSwitch {
     }
 
     /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
-    private func restoreLog(from rollbackMode: DatabaseFingerprint, wasRolledBack: Bool) throws {
+    private func restoreLog(as before: DatabaseFingerprint, wasRolledBack: Bool) throws {
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
         let now = try lockExclusively().store
@@ -71,7 +71,7 @@ struct JournalSwitch {
         } else {
             try returnToLog()
             // Another program has written.
-            guard now.isSame(butForTime: rollbackMode) else { return }
+            guard now.isNext(afterJournalModeOf: before) else { return }
             head.source.store = try lockExclusively().store.withoutLog
         }
         head.checkpointed = nil
@@ -87,8 +87,8 @@ extension JournalSwitch {
     /// A failed transaction leaves frames in a `-wal` that had none; one with frames of another program stays as it is. A
     /// store that another program has opened meanwhile stays in WAL mode: Core Data sets the mode whenever it opens one.
     func restore(isDone: Bool, wasRolledBack: Bool = false) throws {
-        if let rollbackMode = head.rollbackMode {
-            guard isDone else { return try restoreLog(from: rollbackMode, wasRolledBack: wasRolledBack) }
+        if let before = head.rollbackMode {
+            guard isDone else { return try restoreLog(as: before, wasRolledBack: wasRolledBack) }
             try lockExclusively()
             return try returnToLog()
         }
@@ -148,7 +148,7 @@ extension JournalSwitch {
         }
         now.store = now.store.withoutLog
         head.checkpointed = now
-        if !staysLogged { head.rollbackMode = now.store.withRollbackJournal }
+        if !staysLogged { head.rollbackMode = now.store }
         try session.save()
         guard staysLogged else { return try setMode("TRUNCATE") }
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }

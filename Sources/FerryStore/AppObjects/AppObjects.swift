@@ -37,8 +37,8 @@ package struct AppObjects: Sendable {
     private let inPlace: Bool
     private let namesToDrop: Set<String>
     /// The app's generated columns in tables of Core Data, and those to drop.
-    private var generatedColumns: [GeneratedColumn] = []
-    private var droppedColumns: [GeneratedColumn] = []
+    private var generatedColumns: [(table: String, name: String)] = []
+    private var droppedColumns: [(table: String, name: String)] = []
 
     /// Reads the schema of a store, unless the caller passes its catalog.
     ///
@@ -58,7 +58,7 @@ package struct AppObjects: Sendable {
         leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
         if history == nil { leftovers += sorted.historyTables.map { Leftover(kind: .table, table: $0) } }
         refuseUnsupportedTriggers()
-        try addGeneratedColumns(on: connection, schema: schema)
+        addGeneratedColumns()
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
         for object in catalog.others
@@ -78,7 +78,8 @@ package struct AppObjects: Sendable {
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
         for name in namesToDrop.subtracting(found).sorted() {
-            let known = (objects.unknownObjects + generatedColumns.map(\.title)).sorted().joined(separator: ", ")
+            let known = (objects.unknownObjects + generatedColumns.map { "\($0.table).\($0.name)" }).sorted().joined(
+                separator: ", ")
             refusals.append(
                 FerryError(
                     .unknownObject,
@@ -132,12 +133,11 @@ package struct AppObjects: Sendable {
     }
 
     /// Drops or refuses generated columns: Core Data's queries for columns include them, and a new table has none.
-    private mutating func addGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
+    private mutating func addGeneratedColumns() {
         let tables = Set((source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).map { $0.uppercased() })
-        generatedColumns = try GeneratedColumn.all(on: connection, schema: schema)
-            .filter { tables.contains($0.table.uppercased()) }
+        generatedColumns = catalog.generatedColumns.filter { tables.contains($0.table.uppercased()) }
         for column in generatedColumns {
-            let object = Object(type: "generated column", name: column.title, sql: "")
+            let object = Object(type: "generated column", name: "\(column.table).\(column.name)", sql: "")
             if notesAsDropped(object) {
                 droppedColumns.append(column)
             } else {
@@ -165,13 +165,15 @@ package struct AppObjects: Sendable {
                 continue
             }
             virtualTables.append(object)
-            for name in own { tables.append(try AppTable(name, sql: nil, on: connection, schema: schema)) }
+            for name in own {
+                tables.append(try AppTable(name, in: catalog, isShadow: true, on: connection, schema: schema))
+            }
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
             let object = Object(type: "table", name: table.name, sql: table.sql)
             if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
-            tables.append(try AppTable(table.name, sql: table.sql, on: connection, schema: schema))
+            tables.append(try AppTable(table.name, in: catalog, on: connection, schema: schema))
         }
     }
 
@@ -263,13 +265,13 @@ package struct AppTable: Sendable, Hashable {
     /// The name of the row id; nil for tables without one.
     package var rowID: String?
 
-    init(_ name: String, sql: String?, on connection: Connection, schema: String) throws(DatabaseError) {
+    init(
+        _ name: String, in catalog: StoreCatalog, isShadow: Bool = false, on connection: Connection, schema: String
+    ) throws(DatabaseError) {
+        let table = catalog.table(name)
         self.name = name
-        self.sql = sql
-        // Excludes generated columns (2 and 3) and hidden columns of virtual tables (1).
-        let rows = try connection.rows(
-            "SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid", [.text(name), .text(schema)])
-        columnNames = rows.compactMap(\.[0].text)
+        sql = isShadow ? nil : table?.sql
+        columnNames = table?.columns.map(\.name) ?? []
         let hasRowID =
             try connection.integer(
                 "SELECT wr FROM pragma_table_list(?1) WHERE schema = ?2", [.text(name), .text(schema)]) == 0
@@ -335,31 +337,5 @@ extension AppObjects {
         let listed = try connection.rows(
             "SELECT name FROM pragma_table_list WHERE schema = ?1 AND type = 'shadow'", [.text(schema)])
         return listed.compactMap(\.[0].text).filter { $0.hasPrefix(name + "_") }
-    }
-}
-
-/// A generated column (`GENERATED ALWAYS AS`), stored or virtual.
-///
-/// Core Data makes none; `pragma_table_info` does not list them.
-private struct GeneratedColumn {
-    let table: String
-    let name: String
-
-    var title: String { "\(table).\(name)" }
-
-    /// Returns the generated columns of all ordinary tables, in the order of their creation.
-    static func all(on connection: Connection, schema: String) throws(DatabaseError) -> [GeneratedColumn] {
-        // The LIKE conditions skip the columns of tables without AS, which are nearly all.
-        let rows = try connection.rows(
-            """
-            SELECT t.name, c.name
-            FROM \(Connection.quoted(schema)).sqlite_master AS t, pragma_table_xinfo(t.name, ?1) AS c
-            WHERE t.type = 'table' AND t.sql LIKE '%AS%(%' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3)
-            ORDER BY t.rowid, c.cid
-            """, [.text(schema)])
-        return rows.compactMap { row in
-            guard let table = row[0].text, let name = row[1].text else { return nil }
-            return GeneratedColumn(table: table, name: name)
-        }
     }
 }

@@ -18,9 +18,9 @@ package struct HistoryTables: Sendable {
             // Without a table of changes the other tables are useless.
             return nil
         }
-        changes = try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
+        changes = try AppTable(name, in: catalog, on: connection, schema: schema)
         for other in names where other != name {
-            plain.append(try AppTable(other, sql: catalog.table(other)?.sql, on: connection, schema: schema))
+            plain.append(try AppTable(other, in: catalog, on: connection, schema: schema))
         }
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
@@ -104,9 +104,7 @@ package struct MirroringTables: Sendable {
         _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         guard !names.isEmpty else { return nil }
-        for name in names {
-            tables.append(try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema))
-        }
+        for name in names { tables.append(try AppTable(name, in: catalog, on: connection, schema: schema)) }
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
 

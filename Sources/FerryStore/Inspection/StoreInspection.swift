@@ -150,7 +150,7 @@ package struct StoreObjects: Sendable {
     }
 
     private func isJoinTable(_ table: StoreCatalog.Table) -> Bool {
-        ColumnPattern("Z_#", "").startsLike(table.name) && table.keyColumns.count == 2
+        table.name.wholeMatch(of: #/[Zz]_[0-9].*/#) != nil && table.keyColumns.count == 2
     }
 }
 

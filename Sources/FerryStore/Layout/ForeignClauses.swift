@@ -1,43 +1,40 @@
 internal import FerryBase
 internal import FerryModel
 
-/// A clause of a CREATE TABLE statement that Core Data never writes, and with which the app may not be able to save.
-package struct ForeignClause: Sendable, Hashable {
-    package let table: String
-    /// Nil for a clause of the table.
-    package let column: String?
-    /// The first word of the clause.
-    package let word: String
-
-    private static let ofColumns: Set<String> = [
+/// Clauses of CREATE TABLE statements that Core Data never writes, and with which the app may not be able to save.
+extension StoreLayout {
+    private static let clausesOfColumns: Set<String> = [
         "NOT", "CHECK", "COLLATE", "DEFAULT", "REFERENCES", "UNIQUE", "PRIMARY",
     ]
-    private static let ofTables: Set<String> = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
+    private static let clausesOfTables: Set<String> = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
 
-    /// Finds the first clause of a table; old systems wrote UNIQUE for the constraints of a model.
-    package init?(inTable name: String, _ sql: String, allowsUnique: Bool) {
-        for definition in Self.definitions(of: sql) {
+    /// The place and the first word of the first such clause in a table of the model; nil if there is none.
+    package func foreignClause(in catalog: StoreCatalog) -> (table: String, title: String)? {
+        let tables = tablesInOrder.map { table in
+            (table.name, model.family(of: table.root).contains { model.entities[$0]?.uniquenessConstraints != [] })
+        }
+        for (name, allowsUnique) in tables + joinTables.map({ ($0.name, false) }) {
+            let sql = catalog.table(name)?.sql ?? ""
+            if let clause = Self.foreignClause(in: sql, allowsUnique: allowsUnique) { return (name, name + clause) }
+        }
+        return nil
+    }
+
+    /// The place within a table and the clause, as text; old systems wrote UNIQUE for the constraints of a model.
+    package static func foreignClause(in sql: String, allowsUnique: Bool) -> String? {
+        for definition in definitions(of: sql) {
             guard let first = definition.first else { continue }
-            let words = definition.compactMap(\.word)
-            let allowed: Set<String> = allowsUnique ? ["UNIQUE"] : []
-            if let start = first.word, Self.ofTables.contains(start) {
-                // The primary key of a join table.
-                let known = allowed.union(["CONSTRAINT", "PRIMARY"])
-                guard let found = words.first(where: { Self.ofTables.contains($0) && !known.contains($0) }) else {
-                    continue
-                }
-                (table, column, word) = (name, nil, found)
-                return
-            }
+            let isOfTable = first.word.map(clausesOfTables.contains) == true
+            let words = definition.dropFirst(isOfTable ? 0 : 1).compactMap(\.word)
             // A generated column is an object of the app, with a rule of its own.
-            if words.contains("GENERATED") || words.contains("AS") { continue }
-            let known = first.name == "Z_PK" ? allowed.union(["PRIMARY"]) : allowed
-            guard
-                let found = words.dropFirst(first.word == nil ? 0 : 1)
-                    .first(where: { Self.ofColumns.contains($0) && !known.contains($0) })
-            else { continue }
-            (table, column, word) = (name, first.name, found)
-            return
+            if !isOfTable, words.contains("GENERATED") || words.contains("AS") { continue }
+            var known: Set<String> = allowsUnique ? ["UNIQUE"] : []
+            // The primary key of a join table.
+            if isOfTable { known.formUnion(["CONSTRAINT", "PRIMARY"]) }
+            if first.name == "Z_PK" { known.insert("PRIMARY") }
+            let foreign = (isOfTable ? clausesOfTables : clausesOfColumns).subtracting(known)
+            guard let found = words.first(where: foreign.contains) else { continue }
+            return (isOfTable ? "" : ".\(first.name ?? "")") + " " + (found == "NOT" ? "NOT NULL" : found)
         }
         return nil
     }
@@ -59,24 +56,5 @@ package struct ForeignClause: Sendable, Hashable {
             }
         }
         return definitions
-    }
-
-    /// The place and the clause, as text.
-    package var title: String { "\(table)\(column.map { ".\($0)" } ?? "") \(word == "NOT" ? "NOT NULL" : word)" }
-}
-
-extension StoreLayout {
-    /// The first clause in a table of the model that Core Data never writes; nil if there is none.
-    package func foreignClause(in catalog: StoreCatalog) -> ForeignClause? {
-        let tables = tablesInOrder.map { table in
-            (table.name, model.family(of: table.root).contains { model.entities[$0]?.uniquenessConstraints != [] })
-        }
-        for (name, allowsUnique) in tables + joinTables.map({ ($0.name, false) }) {
-            guard let sql = catalog.table(name)?.sql,
-                let clause = ForeignClause(inTable: name, sql, allowsUnique: allowsUnique)
-            else { continue }
-            return clause
-        }
-        return nil
     }
 }

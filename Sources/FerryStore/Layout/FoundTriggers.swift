@@ -5,15 +5,9 @@ internal import FerryModel
 ///
 /// Without a parser: every table, column and entity number that the SQL may name must be equal in both layouts.
 struct CopiedTriggers {
-    private let key: PropertyKey
-    private let source: StoreLayout
-    private let destination: StoreLayout
-
-    init(_ key: PropertyKey, from source: StoreLayout, into destination: StoreLayout) {
-        self.key = key
-        self.source = source
-        self.destination = destination
-    }
+    let key: PropertyKey
+    let source: StoreLayout
+    let destination: StoreLayout
 
     func triggers() throws(LayoutObstacle) -> [TriggerDefinition] {
         if let reason = source.model.changeOfDerivation(
@@ -46,33 +40,31 @@ struct CopiedTriggers {
     private func check(_ trigger: TriggerDefinition) throws(LayoutObstacle) {
         // A text in quotes may contain names, too.
         let words = Set(SQLNames.names(in: trigger.sql).flatMap { [$0] + SQLNames.names(in: $0) })
-        let (old, new) = (LayoutNames(of: source), LayoutNames(of: destination))
-        let tables = old.owners.keys.filter { words.contains($0) }
-        // The SQL names the attribute's column and all columns on the path to its value.
-        for table in tables.sorted() {
-            guard new.owners[table] == old.owners[table] else {
-                throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is renamed")
-            }
-            for (column, owner) in (old.columns[table] ?? [:]).inOrder(by: { $0.key < $1.key })
-            where words.contains(column) {
-                guard !owner.isEmpty, new.columns[table]?[column] == owner else {
-                    throw LayoutObstacle(
-                        "its trigger \(trigger.name) names the column \(table).\(column), which changes")
+        let (old, new) = (source.meanings, destination.meanings)
+        let tables = old.keys.filter { words.contains($0) }.sorted()
+        var known = Set(tables + EntityTable.systemColumns + [trigger.name.uppercased(), key.property.uppercased()])
+        for table in tables {
+            // The SQL names the attribute's column and all columns on the path to its value.
+            for (column, meaning) in (old[table] ?? [:]).inOrder(by: { $0.key < $1.key }) {
+                known.insert(column)
+                guard column.isEmpty || words.contains(column), meaning.isEmpty || new[table]?[column] != meaning else {
+                    continue
                 }
+                throw LayoutObstacle(
+                    "its trigger \(trigger.name) names "
+                        + (column.isEmpty
+                            ? "the table \(table), which is renamed" : "the column \(table).\(column), which changes"))
             }
         }
-        var known = Set(tables + EntityTable.systemColumns + [trigger.name.uppercased(), key.property.uppercased()])
-        for table in tables { known.formUnion((old.columns[table] ?? [:]).keys) }
         if let unknown = words.subtracting(known).filter({ $0.hasPrefix("Z") }).min() {
             throw LayoutObstacle("its trigger \(trigger.name) names \(unknown), which the model does not explain")
         }
-        let roots = source.tables.values.filter { tables.contains($0.name.uppercased()) }.map(\.root)
-        try checkNumbers(in: trigger, words.subtracting(known), tables: roots)
+        try checkNumbers(in: trigger, words.subtracting(known), tables)
     }
 
     /// A number in the SQL may be an entity number, so all entity numbers that it may mean must be equal.
     private func checkNumbers(
-        in trigger: TriggerDefinition, _ words: Set<String>, tables: [String]
+        in trigger: TriggerDefinition, _ words: Set<String>, _ tables: [String]
     ) throws(LayoutObstacle) {
         let isNumbered = words.contains { word in
             // A text in quotes, or a number; not digits within a name.
@@ -80,59 +72,50 @@ struct CopiedTriggers {
             return word != "0" && (isText ? word.contains(where: \.isNumber) : word.first?.isNumber == true)
         }
         guard isNumbered else { return }
-        let families = tables.map { Set(source.model.family(of: $0)) }
-        let named = source.entityNumbers.filter { words.contains(String($0.value)) }.map(\.key)
-        for root in tables where Set(source.model.family(of: root)) != Set(destination.model.family(of: root)) {
-            throw LayoutObstacle(
-                "its trigger \(trigger.name) names entities by number, and others share the table of \(root)")
+        var entities = Set(source.entityNumbers.filter { words.contains(String($0.value)) }.keys)
+        for layout in [source, destination] {
+            let roots = layout.tables.values.filter { tables.contains($0.name.uppercased()) }.map(\.root)
+            entities.formUnion(roots.flatMap(layout.model.family))
         }
-        for entity in families.reduce(Set(named), { $0.union($1) }).sorted()
-        where source.number(of: entity) != destination.number(of: entity) {
+        for entity in entities.sorted() where source.number(of: entity) != destination.number(of: entity) {
             throw LayoutObstacle("its trigger \(trigger.name) names entities by number, and that of \(entity) changes")
         }
     }
 }
 
-/// The meaning of each table and column of a layout, by upper-case name.
-private struct LayoutNames {
-    var owners: [String: String] = [:]
-    /// Table to column to property and type; empty for columns without a property.
-    var columns: [String: [String: String]] = [:]
-
-    init(of layout: StoreLayout) {
-        for table in layout.tables.values {
-            let name = table.name.uppercased()
-            owners[name] = table.root
-            for column in table.columns { columns[name, default: [:]][column.name.uppercased()] = "" }
+extension StoreLayout {
+    /// The meaning of each table, under an empty name, and of its columns, by upper-case names; empty for a column without
+    /// a property.
+    fileprivate var meanings: [String: [String: String]] {
+        var meanings: [String: [String: String]] = [:]
+        func add(_ meaning: String, _ column: String?, to table: String?) {
+            if let column, let table { meanings[table.uppercased(), default: [:]][column.uppercased()] = meaning }
         }
-        for join in layout.joinTables {
-            owners[join.name.uppercased()] = "\(join.relationship.title) \(join.inverse.title)"
-            for (role, column) in [
-                ("first", join.firstColumn), ("second", join.secondColumn), ("first order", join.firstOrderColumn),
-                ("second order", join.secondOrderColumn),
-            ] {
-                if let column { columns[join.name.uppercased(), default: [:]][column.uppercased()] = role }
-            }
+        for table in tables.values {
+            add(table.root, "", to: table.name)
+            for column in table.columns { add("", column.name, to: table.name) }
         }
-        for (key, column) in layout.attributeColumns {
-            add("\(key.title) \(column.type)", column.name, to: layout.table(of: key.entity)?.name)
+        for join in joinTables {
+            add("\(join.relationship.title) \(join.inverse.title)", "", to: join.name)
+            add("first", join.firstColumn, to: join.name)
+            add("second", join.secondColumn, to: join.name)
+            add("first order", join.firstOrderColumn, to: join.name)
+            add("second order", join.secondOrderColumn, to: join.name)
         }
-        for (key, storage) in layout.relationshipStorage {
-            let owner = key.title
+        for (key, column) in attributeColumns {
+            add("\(key.title) \(column.type)", column.name, to: table(of: key.entity)?.name)
+        }
+        for (key, storage) in relationshipStorage {
             switch storage {
             case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-                add(owner, column, to: table)
-                add("\(owner) entity", entityColumn, to: table)
-                add("\(owner) order", orderColumn, to: table)
-            case .inverseless(let table, let column): add(owner, column, to: table)
+                add(key.title, column, to: table)
+                add("\(key.title) entity", entityColumn, to: table)
+                add("\(key.title) order", orderColumn, to: table)
+            case .inverseless(let table, let column): add(key.title, column, to: table)
             case .inverseForeignKey, .join: continue
             }
         }
-    }
-
-    private mutating func add(_ owner: String, _ column: String?, to table: String?) {
-        guard let column, let table else { return }
-        columns[table.uppercased(), default: [:]][column.uppercased()] = owner
+        return meanings
     }
 }
 
@@ -163,7 +146,7 @@ extension LayoutBuilder {
         case .of(let source):
             for key in foundOnly.map(\.key) {
                 do throws(LayoutObstacle) {
-                    layout.triggers += try CopiedTriggers(key, from: source, into: layout).triggers()
+                    layout.triggers += try CopiedTriggers(key: key, source: source, destination: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)
                 }

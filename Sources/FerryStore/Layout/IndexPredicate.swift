@@ -4,7 +4,8 @@
 enum IndexPredicate {
     /// Returns nil for other forms, whose spelling is unknown; `column` returns the column of a property.
     static func sql(_ predicate: String, column: (String) -> String?) -> String? {
-        guard let tokens = tokens(of: predicate) else { return nil }
+        // Parentheses, signs, words and numbers; any other character fits nowhere.
+        let tokens = predicate.matches(of: #/[()]|[=!<>&|]+|[A-Za-z0-9_.\-]+|\S/#).map { String($0.output) }
         // Each level of parentheses recurses; real predicates have far fewer.
         guard tokens.count(where: { $0 == "(" }) <= 32 else { return nil }
         var rest = tokens[...]
@@ -57,36 +58,5 @@ enum IndexPredicate {
         case "NO", "FALSE": return "\(column) \(sign) 0"
         default: return Int64(literal).map { "\(column) \(sign) \($0)" }
         }
-    }
-
-    /// Returns words, numbers, signs and parentheses; nil for other characters, for example a quote.
-    private static func tokens(of text: String) -> [String]? {
-        var tokens: [String] = []
-        var characters = Array(text.unicodeScalars)[...]
-        while let next = characters.first {
-            if next == " " || next == "\n" || next == "\t" {
-                characters.removeFirst()
-            } else if next == "(" || next == ")" {
-                tokens.append(String(next))
-                characters.removeFirst()
-            } else if isSign(next) {
-                let sign = characters.prefix(while: isSign)
-                tokens.append(String(String.UnicodeScalarView(sign)))
-                characters = characters.dropFirst(sign.count)
-            } else {
-                let word = characters.prefix(while: isWordPart)
-                guard !word.isEmpty else { return nil }
-                tokens.append(String(String.UnicodeScalarView(word)))
-                characters = characters.dropFirst(word.count)
-            }
-        }
-        return tokens
-    }
-
-    private static func isSign(_ scalar: Unicode.Scalar) -> Bool { "=!<>&|".unicodeScalars.contains(scalar) }
-
-    private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "_" || scalar == "." || scalar == "-"
-            || (scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil))
     }
 }

@@ -33,11 +33,13 @@ extension KnownSchema {
         }
         let rTrees = catalog.rTrees
         let ofRTrees = Set(rTrees.flatMap { RTree.triggerNames(of: $0.name) })
-        let triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") || ofRTrees.contains($0.name) }
+        let triggers = catalog.objects.filter {
+            $0.type == "trigger" && ($0.name.hasPrefix("Z_DA_") || ofRTrees.contains($0.name))
+        }
         self.init(
             entityNumbers: layout.entityNumbers, tables: tables,
             objects: indexes.map { Object(type: "index", name: $0.name, table: $0.table, sql: $0.sql) }
-                + rTrees + triggers.map { Object(type: "trigger", name: $0.name, table: $0.table, sql: $0.sql) })
+                + rTrees + triggers)
     }
 
     /// Returns the columns of each table's UNIQUE clauses, in the order of the clauses.

@@ -81,9 +81,7 @@ extension LayoutBuilder {
                 orderColumn = name
                 orders.append((inverse.key, Column(name: name, type: "INTEGER")))
             }
-            if let clash, let orderColumn, let other = clash.other {
-                refuseOrders(entity, relationship, orderColumn, clash.name, besides: other)
-            } else if let clash, entityColumn != nil || orderColumn != nil {
+            if let clash, entityColumn != nil || orderColumn != nil {
                 refuseCollision(entity, relationship.name, clash)
             }
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
@@ -121,23 +119,6 @@ extension LayoutBuilder {
 
     private mutating func refuse(_ clash: ColumnNames.Clash?, entity: String, property: String) {
         if let clash, clash.isOfOtherKind { refuseCollision(entity, property, clash) }
-    }
-
-    /// Refuses a to-one relationship with an ordered inverse whose column has the name of another one's.
-    private mutating func refuseOrders(
-        _ entity: String, _ relationship: Relationship, _ orderColumn: String, _ column: String,
-        besides other: PropertyKey
-    ) {
-        let ordered = relationship.inverseName.map { "\(relationship.destinationEntity).\($0)" } ?? "its inverse"
-        let plain = "Z_FOK_\(column.dropFirst())"
-        refuse(
-            entity, relationship.name,
-            "its column \(column) is also that of \(other.entity).\(other.property), and whether the order of \(ordered) "
-                + "is then in \(orderColumn) or \(plain) is not known",
-            remedy: """
-                Rename one of the two relationships in the model, keeping the old name as renaming identifier, or make \
-                \(ordered) unordered.
-                """)
     }
 
     private mutating func refuseCollision(_ entity: String, _ property: String, _ clash: ColumnNames.Clash) {

@@ -3,12 +3,9 @@ internal import FerryModel
 
 extension LayoutBuilder {
     /// A many-to-many relationship from the side that names its table.
-    private struct Pair {
-        let relationship: PropertyKey
-        let inverse: PropertyKey
-        let isOrdered: Bool
-        let isInverseOrdered: Bool
-    }
+    private typealias Pair = (
+        relationship: PropertyKey, inverse: PropertyKey, isOrdered: Bool, isInverseOrdered: Bool
+    )
 
     /// Adds a table for every pair of a to-many relationship and its to-many inverse.
     mutating func addJoinTables() {
@@ -79,10 +76,7 @@ extension LayoutBuilder {
                         "where the order of a relationship that is its own inverse is kept is not known",
                         remedy: "Make it unordered or give it another inverse.")
                 }
-                pairs.append(
-                    Pair(
-                        relationship: key, inverse: inverse.key, isOrdered: relationship.isOrdered,
-                        isInverseOrdered: inverse.relationship.isOrdered))
+                pairs.append((key, inverse.key, relationship.isOrdered, inverse.relationship.isOrdered))
             }
         }
         return pairs

@@ -54,9 +54,7 @@ struct LayoutFinder {
 
     /// Returns the store's R-Tree of the same name, or nil: models that differ only in indexes have equal hashes.
     private func find(_ rTree: RTree) -> RTree? {
-        let made = catalog.others.first {
-            $0.type == "virtual table" && $0.name.uppercased() == rTree.name.uppercased()
-        }
+        let made = catalog.rTrees.first { $0.name.uppercased() == rTree.name.uppercased() }
         guard let made, let table = layout.table(of: rTree.entity)?.name else { return nil }
         // Computed column to the store's column.
         let found = Dictionary(
@@ -161,17 +159,14 @@ struct LayoutFinder {
     }
 
     private mutating func linkToManySides() {
-        for (key, storage) in expected.relationshipStorage {
-            guard case .inverseForeignKey(let table, let column, _, _) = storage else { continue }
-            // The computed names identify the inverse; this side gets the inverse's names in the store.
-            for (other, candidate) in expected.relationshipStorage {
-                guard case .foreignKey(table, column, _, _) = candidate,
-                    case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
-                        layout.relationshipStorage[other]
-                else { continue }
-                layout.relationshipStorage[key] = .inverseForeignKey(
-                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
-            }
+        for case (let key, .inverseForeignKey) in expected.relationshipStorage {
+            guard let relationship = layout.model.relationship(key.property, of: key.entity),
+                let inverse = relationship.inverseName,
+                case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                    layout.storage(of: inverse, in: relationship.destinationEntity)
+            else { continue }
+            layout.relationshipStorage[key] = .inverseForeignKey(
+                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
     }
 
@@ -287,25 +282,17 @@ struct ColumnPattern {
     }
 
     func matches(_ candidate: String) -> Bool {
-        guard let rest = remainder(of: candidate) else { return false }
-        return rest.allSatisfy(\.isASCIIDigit)
-    }
-
-    /// Whether a candidate begins with prefix and name.
-    func startsLike(_ candidate: String) -> Bool { remainder(of: candidate) != nil }
-
-    private func remainder(of candidate: String) -> Substring? {
         var rest = candidate.uppercased()[...]
         for part in prefix.split(separator: "#", omittingEmptySubsequences: false).enumerated() {
             if part.offset > 0 {
                 let digits = rest.prefix(while: \.isASCIIDigit)
-                guard !digits.isEmpty else { return nil }
+                guard !digits.isEmpty else { return false }
                 rest = rest.dropFirst(digits.count)
             }
-            guard rest.hasPrefix(part.element) else { return nil }
+            guard rest.hasPrefix(part.element) else { return false }
             rest = rest.dropFirst(part.element.count)
         }
-        return rest.hasPrefix(name) ? rest.dropFirst(name.count) : nil
+        return rest.hasPrefix(name) && rest.dropFirst(name.count).allSatisfy(\.isASCIIDigit)
     }
 }
 

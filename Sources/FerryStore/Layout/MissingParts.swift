@@ -149,9 +149,7 @@ package struct MissingParts: Sendable {
             }
         }
         guard !removed.isEmpty else { return [] }
-        for value in layout.derivedValues {
-            try connection.run(value.update, [.integer(.min), .integer(.max)])
-        }
+        for value in layout.derivedValues { try connection.run(value.update, StoreCreation.allKeys) }
         return removed
     }
 }

@@ -8,22 +8,14 @@ package struct StoreCatalog: Sendable {
 
     /// Ordinary tables in the order of their creation, without SQLite's own (`sqlite_…`).
     package private(set) var tables: [Table] = []
-    /// Indexes with a CREATE statement, in the order of their creation.
-    package private(set) var indexes: [IndexDefinition] = []
-    package private(set) var triggers: [TriggerDefinition] = []
-    /// Views, triggers and virtual tables, each with its SQL.
-    package private(set) var others: [KnownSchema.Object] = []
+    /// Indexes with a CREATE statement, triggers, views and virtual tables, in the order of their creation.
+    package private(set) var objects: [KnownSchema.Object] = []
+    /// Columns `GENERATED ALWAYS AS` of ordinary tables, which Core Data never makes.
+    private(set) var generatedColumns: [(table: String, name: String)] = []
     private var positions: [String: Int] = [:]
 
     init(_ known: KnownSchema) {
-        tables = known.tables
-        for object in known.objects {
-            switch object.type {
-            case "index": indexes.append(IndexDefinition(name: object.name, table: object.table, sql: object.sql))
-            case "trigger": triggers.append(TriggerDefinition(name: object.name, table: object.table, sql: object.sql))
-            default: others.append(object)
-            }
-        }
+        (tables, objects) = (known.tables, known.objects)
         setPositions()
     }
 
@@ -33,15 +25,10 @@ package struct StoreCatalog: Sendable {
             let (type, name, table) = (row[0].text ?? "", row[1].text ?? "", row[2].text ?? "")
             guard let sql = row[3].text, !name.lowercased().hasPrefix("sqlite_") else { continue }
             let isVirtual = type == "table" && sql.uppercased().hasPrefix("CREATE VIRTUAL")
-            let object = KnownSchema.Object(
-                type: isVirtual ? "virtual table" : type, name: name, table: table, sql: sql)
-            switch object.type {
-            case "table": tables.append(Table(name: name, sql: sql))
-            case "index": indexes.append(IndexDefinition(name: name, table: table, sql: sql))
-            case "trigger":
-                triggers.append(TriggerDefinition(name: name, table: table, sql: sql))
-                others.append(object)
-            default: others.append(object)
+            if type == "table", !isVirtual {
+                tables.append(Table(name: name, sql: sql))
+            } else {
+                objects.append(.init(type: isVirtual ? "virtual table" : type, name: name, table: table, sql: sql))
             }
         }
         setPositions()
@@ -52,8 +39,19 @@ package struct StoreCatalog: Sendable {
         for position in tables.indices { positions[tables[position].name.uppercased()] = position }
     }
 
+    package var indexes: [IndexDefinition] {
+        objects.filter { $0.type == "index" }.map { IndexDefinition(name: $0.name, table: $0.table, sql: $0.sql) }
+    }
+
+    package var triggers: [TriggerDefinition] {
+        objects.filter { $0.type == "trigger" }.map { TriggerDefinition(name: $0.name, table: $0.table, sql: $0.sql) }
+    }
+
+    /// Views, triggers and virtual tables.
+    package var others: [KnownSchema.Object] { objects.filter { $0.type != "index" } }
+
     var rTrees: [KnownSchema.Object] {
-        others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
+        objects.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
     }
 
     /// Returns a table by name, without regard to case.
@@ -63,8 +61,8 @@ package struct StoreCatalog: Sendable {
     private mutating func readColumns(_ connection: Connection, schema: String) throws(DatabaseError) {
         let rows = try connection.prepare(
             """
-            SELECT t.name, c.name, c.type, c.pk
-            FROM \(Connection.quoted(schema)).sqlite_master AS t, pragma_table_info(t.name, ?1) AS c
+            SELECT t.name, c.name, c.type, c.pk, c.hidden
+            FROM \(Connection.quoted(schema)).sqlite_master AS t, pragma_table_xinfo(t.name, ?1) AS c
             WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%'
             ORDER BY t.rowid, c.cid
             """)
@@ -73,6 +71,10 @@ package struct StoreCatalog: Sendable {
         while try rows.step() {
             guard let position = positions[rows.text(0).uppercased()] else { continue }
             let name = rows.text(1)
+            guard rows.integer(4) == 0 else {
+                generatedColumns.append((tables[position].name, name))
+                continue
+            }
             tables[position].columns.append(Column(name: name, type: rows.text(2)))
             if rows.integer(3) > 0 { keys[position, default: []].append((rows.integer(3), name)) }
         }

@@ -83,19 +83,16 @@ extension StoreLayout {
     /// Names are the store's own: in-place migrations leave old suffixes, old naming sides of join tables and columns
     /// of earlier versions. Only ``EntityTable/columns`` has columns without a property; ``indexes`` are the store's.
     ///
-    /// Callers pass the catalog and a computed layout of the model if they have them.
+    /// Callers pass the catalog if they have it.
     ///
     /// - Throws: `damagedSource` with the missing table or property; ``DatabaseError``.
     package static func actual(
         for model: ManagedObjectModel, on connection: Connection, schema: String = "main",
-        catalog known: StoreCatalog? = nil, like computed: StoreLayout? = nil
+        catalog known: StoreCatalog? = nil
     ) throws -> StoreLayout {
         let catalog = try known ?? StoreCatalog(connection, schema: schema)
         let numbers = try storedNumbers(of: model, on: connection, schema: schema)
-        // Most stores have the numbers of a new store.
-        let expected = computed.flatMap { $0.entityNumbers == numbers && $0.model == model ? $0 : nil }
-        var finder = LayoutFinder(
-            expected: expected ?? LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
+        var finder = LayoutFinder(expected: LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
         return try finder.find()
     }
 }

@@ -3,7 +3,7 @@ package import FerryModel
 /// The tables, columns and entity numbers of a model in a store.
 ///
 /// ``StoreLayout/canonical(for:foundTriggers:)`` computes Core Data's names for a new store,
-/// ``StoreLayout/actual(for:on:schema:catalog:like:)`` finds the names of an existing store.
+/// ``StoreLayout/actual(for:on:schema:catalog:)`` finds the names of an existing store.
 package final class StoreLayout: @unchecked Sendable {
     package let model: ManagedObjectModel
     /// Entity name to `Z_ENT`.

@@ -46,13 +46,11 @@ package enum ModelCache {
         let rows = try connection.prepare("SELECT Z_CONTENT FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1")
         defer { rows.reset() }
         // SQLite refuses a longer value before it reads it.
-        let limitBefore = connection.limit(.length, archivedLimit)
-        let step = Result { () throws(DatabaseError) in try rows.step() }
-        connection.limit(.length, limitBefore)
-        if case .failure(let error) = step, error.isTooBig {
+        do {
+            guard try connection.with(.length, archivedLimit, rows.step) else { return nil }
+        } catch let error as DatabaseError where error.isTooBig {
             throw damaged(connection.path, "it is larger than any model")
         }
-        guard try step.get() else { return nil }
         return try rows.withBytes(0) { bytes in
             guard let archive = inflate(bytes, limit: inflatedLimit) else {
                 throw damaged(connection.path, "it cannot be decompressed")
@@ -128,21 +126,14 @@ package enum ModelCache {
         defer { inflateEnd(&stream) }
         stream.next_in = UnsafeMutablePointer(mutating: bytes.assumingMemoryBound(to: UInt8.self).baseAddress)
         stream.avail_in = count
-        var output: [UInt8] = []
-        // Real models deflate to a half or more.
-        output.reserveCapacity(min(limit, 2 * bytes.count))
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64 << 10) { buffer in
-            while true {
-                stream.next_out = buffer.baseAddress
-                stream.avail_out = UInt32(buffer.count)
-                let code = CZlib.inflate(&stream, Z_NO_FLUSH)
-                let produced = buffer.count - Int(stream.avail_out)
-                guard output.count + produced <= limit else { return nil }
-                output += buffer[..<produced]
-                if code == Z_STREAM_END { return stream.avail_in == 0 ? output : nil }
-                // No end and no progress: the data is cut off.
-                guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
-            }
+        var code = Z_OK
+        // The system gives memory only for what is written.
+        let output = [UInt8](unsafeUninitializedCapacity: limit) { buffer, produced in
+            stream.next_out = buffer.baseAddress
+            stream.avail_out = UInt32(limit)
+            code = CZlib.inflate(&stream, Z_FINISH)
+            produced = limit - Int(stream.avail_out)
         }
+        return code == Z_STREAM_END && stream.avail_in == 0 ? output : nil
     }
 }
