@@ -15,11 +15,10 @@ struct CarriedRelation: Sendable {
     let a: String
     let b: String
 
-    /// Nil with objects with new keys, rules of a mapping, or rules of only some of the mappings; with policies only
-    /// `besidePolicies`, which says what the links are if no policy has changed them.
-    init?(_ relation: StoredRelation, in context: VerificationContext, besidePolicies: Bool = false) {
+    /// Nil with policies, objects with new keys, rules of a mapping, or rules of only some of the mappings.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
         let model = context.destinationModel
-        guard besidePolicies || !context.step.hasPolicies,
+        guard !context.step.hasPolicies,
             let declared = model.relationship(relation.key.property, of: relation.key.entity)
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)

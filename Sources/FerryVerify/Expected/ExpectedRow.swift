@@ -30,6 +30,8 @@ final class ExpectedRow {
     var isLookedUp = false
     /// Whether the source object of each object must be recorded.
     var isAssociated = false
+    /// The links of new objects to what became of their source objects.
+    var links: [MadeLinksSum] = []
     /// Whether no other row and no filter decides on the object or its cells.
     var isPlain = false
     let entityNumber: Int64
@@ -48,7 +50,7 @@ final class ExpectedRow {
     private var sought: [PlainValue] = []
     /// Whether a policy makes the objects.
     let hasPolicy: Bool
-    let filter: Predicate?
+    let filter: RowFilter?
 
     /// The first column of a table in a row that is read, after `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
@@ -72,8 +74,6 @@ final class ExpectedRow {
     let computed: [Int]
     /// Those of `unique`, with their places among its attributes: they were computed for the search.
     private let computedForSearch: [(place: Int, value: Int)]
-    /// The mapping's filter, if the source's row alone decides.
-    let ownFilter: RowPredicate?
 
     private let evaluator: PlainEvaluator
     private let objects: SourceObjects
@@ -143,7 +143,8 @@ final class ExpectedRow {
         self.cells = cells
         self.places = places
         uniqueCells = mapping.unique.map { places[$0] }
-        (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
+        hasPolicy = mapping.policy != nil
+        filter = RowFilter(mapping, of: rows, by: evaluator, in: context)
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var nulls: [Int32] = []
@@ -174,7 +175,6 @@ final class ExpectedRow {
             case .notCompared: break
             }
         }
-        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
         let forSearch = uniqueCells.enumerated().compactMap { value, place in
             place.flatMap { computed.contains($0) ? (place: $0, value: value) : nil }

@@ -17,7 +17,7 @@ struct KeptTables {
     init(in context: VerificationContext) throws {
         self.context = context
         carried = try context.relationForms.get().relations.compactMap {
-            CarriedRelation($0, in: context)
+            if case .carried(let links) = $0.form { links } else { nil }
         }
     }
 

@@ -30,13 +30,18 @@ final class RelatedObjects {
         }
 
         let from: Expression
+        let isToMany: Bool
+        let isInverse: Bool
+        let side: Int
         let targets: [Target]
         /// The only target, if it carries every object over.
         fileprivate let whole: Target?
         /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
 
-        fileprivate init(_ rule: ResolvedRelationship, in context: VerificationContext) {
+        fileprivate init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
+            let rule = stored.relationship
+            (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
             let targets = rule.mappings.compactMap { context.mapping(named: $0).map(Target.init) }
             self.targets = targets
@@ -48,7 +53,7 @@ final class RelatedObjects {
         func yieldsItself(of source: String) -> Bool { variable == "source" && whole?.source == source }
     }
 
-    func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, in: context) }
+    func rule(_ rule: StoredRelation.Rule) -> Rule { Rule(rule, in: context) }
 
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {

@@ -78,7 +78,7 @@ final class RowKeys {
                 let key = Ruled(relation, place)
                 ruled.append(key)
                 for stored in relation.rules {
-                    let rule = related.rule(stored.relationship)
+                    let rule = related.rule(stored)
                     rules[stored.mapping.position].append(
                         Rule(key, rule.yieldsItself(of: stored.mapping.source) ? nil : rule))
                 }
