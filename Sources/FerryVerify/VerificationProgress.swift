@@ -44,6 +44,8 @@ final class VerificationProgress {
         var pairs: [String: [EntrySum]] = [:]
         /// The sums of ``MadeLinks`` that the calling thread has walked, by the name of their relation.
         var links: [String: EntrySum] = [:]
+        /// Relations whose foreign keys the rows that the calling thread has walked could not confirm.
+        var unshown: Set<String> = []
         /// The tables of objects by `unique` of which several have equal values.
         var repeated: Set<String> = []
 

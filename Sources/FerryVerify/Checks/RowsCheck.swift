@@ -109,7 +109,7 @@ struct RowsCheck: Check {
                     isDivisible ? .new : .all, of: root, finding: objects, from: progress.state.rows, in: context)
                 try walk.run(&counts)
                 progress.state.counts = counts.byMapping
-                progress.state.links.merge(walk.linkSums) { $1 }
+                walk.saveLinks(to: &progress.state)
             }
         }
     }

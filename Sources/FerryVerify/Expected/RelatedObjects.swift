@@ -38,6 +38,8 @@ final class RelatedObjects {
         fileprivate let whole: Target?
         /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
+        /// The relationship of `$source`, if the rule is nothing else: it needs no evaluator.
+        fileprivate let relationship: String?
 
         fileprivate init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
             let rule = stored.relationship
@@ -47,6 +49,9 @@ final class RelatedObjects {
             self.targets = targets
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }
+            relationship = rule.from.fromSource.sourceKey.flatMap { name in
+                context.sourceModel.relationship(name, of: stored.mapping.source) == nil ? nil : name
+            }
         }
 
         /// Whether each object of a source entity is related to what became of itself, under its own key.
@@ -83,7 +88,7 @@ final class RelatedObjects {
     func eachCandidate(
         _ rule: Rule, in scope: PlainScope, _ body: (_ key: Int64, _ rank: (Int, Int64, Int)) throws -> Void
     ) throws {
-        try evaluator.eachObject(of: rule.from, in: scope) { related in
+        func take(_ related: PlainObject) throws {
             for target in rule.targets where target.source == related.entity {
                 if target.keepsPrimaryKey {
                     guard try target.isWhole || isCarried(related, by: target.mapping) else { continue }
@@ -96,6 +101,11 @@ final class RelatedObjects {
                     }
                 }
             }
+        }
+        if let relationship = rule.relationship {
+            try objects.eachRelated(relationship, of: scope.source, take)
+        } else {
+            try evaluator.eachObject(of: rule.from, in: scope, take)
         }
     }
 

@@ -64,6 +64,7 @@ final class RowKeys {
     /// By position of the entity mapping.
     private let rules: [[Rule]]
     private let needScope: [Bool]
+    private let keepKeys: [Bool]
     /// Names of relations that must be compared pair by pair, because a key differs.
     private(set) var unshown: Set<String> = []
 
@@ -96,6 +97,7 @@ final class RowKeys {
         }
         (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
         needScope = rules.map { $0.contains { $0.first != nil } }
+        keepKeys = context.step.entityMappings.map(\.keepsPrimaryKey)
     }
 
     private static func place(of column: String, in table: EntityTable) -> Int? {
@@ -128,7 +130,14 @@ final class RowKeys {
         // By index: this runs for every row, and an iterator holds what it passes.
         for index in carried.indices {
             let isShown =
-                if let actual { try isRight(carried[index], actual, source) } else { !carried[index].isOneToOne }
+                if !keepKeys[mapping] {
+                    // The source row is not that of the same key; such an object has no links.
+                    actual?.isNull(carried[index].place) ?? true
+                } else if let actual {
+                    try isRight(carried[index], actual, source)
+                } else {
+                    !carried[index].isOneToOne
+                }
             if !isShown { unshown.insert(carried[index].name) }
         }
         for index in rules[mapping].indices {

@@ -266,6 +266,12 @@ final class RowWalk {
         Dictionary(links.values.joined().map { ($0.links.name, $0.sum) }) { first, _ in first }
     }
 
+    /// Saves what a walk on the calling thread has found of relations; that of a walker is part of its outcome.
+    func saveLinks(to state: inout VerificationProgress.State) {
+        state.links.merge(linkSums) { $1 }
+        state.unshown.formUnion(keys.unshown)
+    }
+
     // MARK: Stopping
 
     func pause(
@@ -277,7 +283,7 @@ final class RowWalk {
             sources(&position.sources)
             state.rows = position
             state.counts = counts.byMapping
-            state.links.merge(linkSums) { $1 }
+            saveLinks(to: &state)
         }
     }
 }
