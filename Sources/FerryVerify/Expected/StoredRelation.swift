@@ -176,14 +176,16 @@ struct StoredLinks: Sendable, Hashable {
     /// The position of `a` among the objects of a `b`, and of `b` among those of an `a`.
     var aOrder: String?
     var bOrder: String?
+    /// The column of the related objects' `Z_ENT` beside a foreign key, if they can be of several entities.
+    var entity: String?
 
     /// The links seen from the entity that declares the relationship.
     init(_ storage: RelationshipStorage) {
         switch storage {
-        case .foreignKey(let table, let column, _, let order):
-            (self.table, a, b, aOrder) = (table, Self.rowKey, column, order)
-        case .inverseForeignKey(let table, let column, _, let order):
-            (self.table, a, b, bOrder) = (table, column, Self.rowKey, order)
+        case .foreignKey(let table, let column, let entity, let order):
+            (self.table, a, b, aOrder, self.entity) = (table, Self.rowKey, column, order, entity)
+        case .inverseForeignKey(let table, let column, let entity, let order):
+            (self.table, a, b, bOrder, self.entity) = (table, column, Self.rowKey, order, entity)
         case .inverseless(let table, let column): (self.table, a, b) = (table, column, Self.rowKey)
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
             (self.table, a, b, aOrder, bOrder) = (table, own, other, ownOrder, otherOrder)
