@@ -77,32 +77,30 @@ struct RowsCheck: Check {
         }
     }
 
-    /// Root tables with objects that `unique` looks up, beside the first parts; or that no part compares.
+    /// Root tables that no part compares: with objects that `unique` looks up, or of policies.
     private func undivided(
-        _ parts: PartsStage, in context: VerificationContext
-    ) throws -> [(number: Int, root: String, isDivisible: Bool)] {
-        try context.destinationTables.enumerated().compactMap { number, table in
+        in context: VerificationContext
+    ) -> [(number: Int, root: String, isDivisible: Bool)] {
+        context.destinationTables.enumerated().compactMap { number, table in
             if KeptTables.hold(table.name, in: context) { return nil }
             let root = table.root
             let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
-            let rows = NewRows(root, in: context)
-            switch parts {
-            case .first: if rows != nil { return nil }
-            case .later: if try rows.map({ try $0.rows() != nil }) ?? true { return nil }
+            if isDivisible, context.newKeyMappings(into: root).isEmpty || NewRows(root, in: context) != nil {
+                return nil
             }
             return (number, root, isDivisible)
         }
     }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        try !undivided(parts, in: context).isEmpty
+        parts == .first && !undivided(in: context).isEmpty
     }
 
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
+        if parts == .later { return }
         let progress = context.progress
         var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-        for (number, root, isDivisible) in try undivided(parts, in: context) {
+        for (number, root, isDivisible) in undivided(in: context) {
             let objects = try Self.objects(of: root, number: number, in: context)
             try context.pausing("rows:\(root)") {
                 let walk = try RowWalk(

@@ -39,17 +39,18 @@ struct NewRows {
         }
     }
 
-    /// The objects of each range, by the name of the part that compares them; nil if keys overflow, so that one walk
-    /// must find the first missing key.
-    func rows() throws -> [(name: String, made: RowWalk.Made)]? {
-        var (next, isTooHigh) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
-        if isTooHigh { return nil }
+    /// The objects of each range, by the name of the part that compares them.
+    ///
+    /// - Throws: `noKeysLeft` if keys overflow.
+    func rows() throws -> [(name: String, made: RowWalk.Made)] {
+        var next = try Self.key(1, after: context.highestKeptKey(in: root), in: root)
         var rows: [(name: String, made: RowWalk.Made)] = []
         for (name, mapping, range) in try ranges() {
-            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else { return nil }
+            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else {
+                throw FerryError(.internalError, "The new objects of \(root) were not counted.")
+            }
             let first = next
-            (next, isTooHigh) = next.addingReportingOverflow(count)
-            if isTooHigh { return nil }
+            next = try Self.key(count, after: next, in: root)
             let made = RowWalk.Made(
                 mapping: mapping.position, sources: range, firstKey: first, through: next - 1)
             rows.append(("new:\(name)", made))
@@ -59,17 +60,31 @@ struct NewRows {
         return rows
     }
 
+    static func key(_ count: Int64, after key: Int64, in root: String) throws(FerryError) -> Int64 {
+        let (next, isTooHigh) = key.addingReportingOverflow(count)
+        if isTooHigh { throw noKeysLeft(in: root) }
+        return next
+    }
+
+    static func noKeysLeft(in root: String) -> FerryError {
+        FerryError(
+            .noKeysLeft,
+            "New objects of \(root) cannot be checked: the source uses the highest possible key.",
+            remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
+            place: .init(entity: root))
+    }
+
     /// Records the associations of a mapping in the lookup file, unless the walk over its objects has: range by range if
     /// walkers compare the objects, else by another walk.
     static func associate(_ mapping: ResolvedEntityMapping, in context: VerificationContext) throws {
         let root = context.destinationModel.root(of: mapping.destination)
-        guard let rows = try NewRows(root, in: context)?.rows() else {
+        guard let rows = NewRows(root, in: context) else {
             if try context.relationForms.get().associated.contains(mapping.position) { return }
             return try context.progress.once("associations of \(mapping.position)", in: context) {
                 try RowsCheck.walkAgain(root, recording: [mapping.position], in: context)
             }
         }
-        for (name, made) in rows where made.mapping == mapping.position {
+        for (name, made) in try rows.rows() where made.mapping == mapping.position {
             try context.pausing("associations \(name)") {
                 try context.announce(mapping.name)
                 var key = made.firstKey

@@ -230,7 +230,7 @@ extension RowWalk {
             key = found
             counts.byMapping[expected.position].merged += 1
         } else {
-            next = try self.key(1, after: next)
+            next = try NewRows.key(1, after: next, in: root)
             counts.byMapping[expected.position].written += 1
             if expected.isLookedUp { try settle(expected, key: key, by: expected.search, value: value) }
             // An object that fails here has used its key.
@@ -240,19 +240,5 @@ extension RowWalk {
             try context.associations.table(of: expected.position).add(scope.source.key, element, key)
         }
         for sum in expected.links { try sum.add(scope.source.key, key) }
-    }
-
-    func key(_ count: Int64, after key: Int64) throws(FerryError) -> Int64 {
-        let (next, isTooHigh) = key.addingReportingOverflow(count)
-        if isTooHigh { throw noKeysLeft }
-        return next
-    }
-
-    var noKeysLeft: FerryError {
-        FerryError(
-            .noKeysLeft,
-            "New objects of \(root) cannot be checked: the source uses the highest possible key.",
-            remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
-            place: .init(entity: root))
     }
 }

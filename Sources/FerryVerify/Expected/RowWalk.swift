@@ -140,14 +140,15 @@ final class RowWalk {
             keptRows = []
             try reportAdditionalRows(before: isAtEnd ? nil : first)
         }
-        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw noKeysLeft }
+        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw NewRows.noKeysLeft(in: root) }
         var next = position.map { $0.stage > 0 ? $0.nextKey : first } ?? first
         for (index, mapping) in newKeyMappings.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, of: .all, next: &next, &counts)
             } else {
-                next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
+                next = try NewRows.key(
+                    context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next, in: root)
                 try passInserted(before: next)
             }
         }
