@@ -20,7 +20,7 @@ struct CountsCheck: Check {
             try !context.verification.kept.contains(context.destinationTable(of: $0.destination).name)
         }.map { mapping in
             CheckPart(name: Self.name(of: mapping), subject: nil) { context, outcome in
-                outcome.counted = try InstanceCount(of: mapping, in: context).read()
+                outcome.counted = try InstanceCount.read(by: mapping, context)
             }
         }
     }

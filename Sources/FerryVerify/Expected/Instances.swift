@@ -5,16 +5,11 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The number of source objects, or of elements of objects, that an entity mapping reads.
-struct InstanceCount {
-    private let mapping: ResolvedEntityMapping
-    private let context: VerificationContext
-
-    init(of mapping: ResolvedEntityMapping, in context: VerificationContext) {
-        (self.mapping, self.context) = (mapping, context)
-    }
-
+enum InstanceCount {
     /// The number read from source objects in a range; nil if only reading them all can tell.
-    func read(in range: KeyRange = .all) throws -> Int64? {
+    static func read(
+        by mapping: ResolvedEntityMapping, in range: KeyRange = .all, _ context: VerificationContext
+    ) throws -> Int64? {
         let table = try context.sourceTable(of: mapping.source).name
         var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
         if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
@@ -43,8 +38,10 @@ struct InstanceCount {
     }
 
     /// The number of objects made from source objects in a range.
-    func made(in range: KeyRange) throws -> Int64 {
-        if mapping.filter == nil, let known = try read(in: range) { return known }
+    static func made(
+        by mapping: ResolvedEntityMapping, in range: KeyRange, _ context: VerificationContext
+    ) throws -> Int64 {
+        if mapping.filter == nil, let known = try read(by: mapping, in: range, context) { return known }
         var count: Int64 = 0
         try Instances.eachPassing(mapping, in: range, through: SourceObjects(context), context) { _, _ in count += 1 }
         return count

@@ -34,7 +34,7 @@ struct NewRows {
     func counts() throws -> [CheckPart] {
         try ranges().map { name, mapping, range in
             CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
-                outcome.made = try InstanceCount(of: mapping, in: context).made(in: range)
+                outcome.made = try InstanceCount.made(by: mapping, in: range, context)
             }
         }
     }

@@ -7,7 +7,7 @@ internal import FerryStore
 struct RelationForms: Sendable {
     enum Form: Sendable {
         case carried(CarriedRelation)
-        /// ``KeysOfRows/ruled(_:)``
+        /// Only rules of their own objects fill the keys, with objects that keep their keys.
         case ruled
         case made(MadeLinks)
         case other
@@ -22,7 +22,7 @@ struct RelationForms: Sendable {
 
     let relations: [Known]
     /// The foreign keys to compare with the rows of a destination table.
-    private let keys: [String: [KeysOfRows]]
+    private let keys: [String: [Known]]
     /// The links of new objects by the position of their mapping.
     let made: [Int: [MadeLinks]]
     /// The mappings whose associations the comparison of relationships needs.
@@ -32,17 +32,15 @@ struct RelationForms: Sendable {
         relations = try StoredRelation.all(in: context).enumerated().map { number, relation in
             Known(number: number, relation: relation, form: try Form(relation, in: context))
         }
-        var keys: [String: [KeysOfRows]] = [:]
+        var keys: [String: [Known]] = [:]
         var made: [Int: [MadeLinks]] = [:]
         var associated: Set<Int> = []
         for known in relations {
             switch known.form {
             case .carried(let links):
                 // Both sides of a one-to-one can be in one table.
-                for table in Set(links.keys.map(\.destination.table)) {
-                    keys[table, default: []].append(.carried(links))
-                }
-            case .ruled: keys[known.relation.links.table, default: []].append(.ruled(known.relation))
+                for table in Set(links.keys.map(\.destination.table)) { keys[table, default: []].append(known) }
+            case .ruled: keys[known.relation.links.table, default: []].append(known)
             case .made(let links): made[links.mapping, default: []].append(links)
             case .other: associated.formUnion(known.relation.associatedMappings(in: context).map(\.position))
             }
@@ -50,7 +48,7 @@ struct RelationForms: Sendable {
         (self.keys, self.made, self.associated) = (keys, made, associated)
     }
 
-    func keys(ofTable table: String) -> [KeysOfRows] { keys[table] ?? [] }
+    func keys(ofTable table: String) -> [Known] { keys[table] ?? [] }
 }
 
 extension RelationForms.Form {

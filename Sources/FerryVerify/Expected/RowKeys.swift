@@ -3,14 +3,6 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The ways to compare the foreign keys of a relation together with their rows.
-enum KeysOfRows: Sendable {
-    /// Only rules of their own objects fill the keys, with objects that keep their keys.
-    case ruled(StoredRelation)
-    /// The keys are the source's own.
-    case carried(CarriedRelation)
-}
-
 /// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
 final class RowKeys {
     /// Keys that the rules of their own objects fill.
@@ -72,13 +64,13 @@ final class RowKeys {
         (self.context, self.table, self.related) = (context, table.name, related)
         var (ruled, carried): ([Ruled], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
-        for keys in try context.relationForms.get().keys(ofTable: table.name) {
-            switch keys {
-            case .ruled(let relation):
-                guard let place = Self.place(of: relation.links.b, in: table) else { continue }
-                let key = Ruled(relation, place)
+        for known in try context.relationForms.get().keys(ofTable: table.name) {
+            switch known.form {
+            case .ruled:
+                guard let place = Self.place(of: known.relation.links.b, in: table) else { continue }
+                let key = Ruled(known.relation, place)
                 ruled.append(key)
-                for stored in relation.rules {
+                for stored in known.relation.rules {
                     let rule = related.rule(stored)
                     rules[stored.mapping.position].append(
                         Rule(key, rule.yieldsItself(of: stored.mapping.source) ? nil : rule))
@@ -93,6 +85,7 @@ final class RowKeys {
                             find: try context.connection.prepare(
                                 CarriedRelation.find(keys.target, "?", in: context))))
                 }
+            case .made, .other: break
             }
         }
         (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
