@@ -39,6 +39,11 @@ package enum BorrowedValue {
 
 // `String(validating:as:)` of the standard library needs the systems of 2024 on Apple's platforms.
 //
+extension Collection<UInt8> where Self: BidirectionalCollection {
+    /// The end of the UTF-8 characters that no further bytes can complete.
+    package var endOfWholeCharacters: Index { suffix(3).lastIndex { $0 >= 0xC0 } ?? endIndex }
+}
+
 // A decoder replaces invalid bytes with U+FFFD, so the text's bytes equal the input only if the input is valid.
 extension String {
     /// Nil if the bytes are not valid UTF-8.

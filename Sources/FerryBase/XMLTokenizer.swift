@@ -284,8 +284,7 @@ package struct XMLTokenizer {
             isAtEnd = piece.isEmpty
             buffer = cut + piece
             position = 0
-            let start = isAtEnd ? nil : buffer.suffix(3).lastIndex { $0 >= 0xC0 }
-            cut = start.map { Array(buffer[$0...]) } ?? []
+            cut = isAtEnd ? [] : Array(buffer[buffer.endOfWholeCharacters...])
             buffer.removeLast(cut.count)
             guard String(utf8: buffer) != nil else { throw problem("it is not UTF-8 text") }
         }

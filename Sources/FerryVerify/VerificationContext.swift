@@ -69,7 +69,7 @@ final class VerificationContext {
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
-    private var soundLinks: [SoundLinks: Bool] = [:]
+    let soundLinks: KnownSoundLinks
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
@@ -120,7 +120,8 @@ final class VerificationContext {
         var verification = verification
         verification.progress = hook
         let context = try VerificationContext(
-            verification, connection, source: source, destination: destination, isInTransaction: isInTransaction)
+            verification, connection, source: source, destination: destination, soundLinks: soundLinks,
+            isInTransaction: isInTransaction)
         context.relationForms = .success(try relationForms.get())
         context.surroundings = .success(try surroundings.get())
         context.progress.state = progress.state
@@ -130,7 +131,7 @@ final class VerificationContext {
     /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
     func walkerContexts(caches: Int) throws -> @Sendable (@escaping ProgressHook) throws -> VerificationContext {
         let (relationForms, surroundings) = (try relationForms.get(), try surroundings.get())
-        return { [verification, source, destination] hook in
+        return { [verification, source, destination, soundLinks, hashKey = progress.state.hashKey] hook in
             var verification = verification
             verification.progress = hook
             let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
@@ -138,9 +139,11 @@ final class VerificationContext {
             try VerificationContext.attachStores(of: verification, to: connection)
             // A sorter takes as much memory as the cache of `main`, which is empty here.
             try connection.shareCaches(caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
-            let context = try VerificationContext(verification, connection, source: source, destination: destination)
+            let context = try VerificationContext(
+                verification, connection, source: source, destination: destination, soundLinks: soundLinks)
             context.relationForms = .success(relationForms)
             context.surroundings = .success(surroundings)
+            context.progress.state.hashKey = hashKey
             try connection.execute("BEGIN")
             return context
         }
@@ -148,7 +151,7 @@ final class VerificationContext {
 
     private init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
-        destination: StoreLayout, isInTransaction: Bool = false
+        destination: StoreLayout, soundLinks: KnownSoundLinks = KnownSoundLinks(), isInTransaction: Bool = false
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
@@ -156,6 +159,7 @@ final class VerificationContext {
         progress = try VerificationProgress(of: verification, on: connection, key: key)
         self.source = source
         self.destination = destination
+        self.soundLinks = soundLinks
         associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
         self.isInTransaction = isInTransaction
@@ -285,13 +289,6 @@ final class VerificationContext {
         equalValueTables += 1
         equalValues[key] = values
         return values
-    }
-
-    func areSound(_ links: SoundLinks) throws -> Bool {
-        if let known = soundLinks[links] { return known }
-        let areSound = try links.areSound(in: self)
-        soundLinks[links] = areSound
-        return areSound
     }
 
     // MARK: Mappings

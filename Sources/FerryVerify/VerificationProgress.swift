@@ -42,6 +42,10 @@ final class VerificationProgress {
         var hashKey: [UInt64]?
         /// The sums of a relationship's pairs so far, by the side of their rules.
         var pairs: [String: [EntrySum]] = [:]
+        /// The sums of ``MadeLinks`` that the calling thread has walked, by the name of their relation.
+        var links: [String: EntrySum] = [:]
+        /// Relations whose foreign keys the rows that the calling thread has walked could not confirm.
+        var unshown: Set<String> = []
         /// The tables of objects by `unique` of which several have equal values.
         var repeated: Set<String> = []
 
@@ -50,7 +54,8 @@ final class VerificationProgress {
             let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
             let parts = outcomes.values.flatMap(\.numbers)
-            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + pairs.values.joined().map(\.count) + counts + parts
+            let sums = links.values.map(\.count) + pairs.values.joined().map(\.count)
+            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + sums + counts + parts
             let reports = [report] + outcomes.values.map(\.report)
             let found = reports.flatMap { [$0.checked, $0.notRecomputed] + $0.differences.map(\.count) }
             // The number of parts is limited, so that their sum cannot overflow.
@@ -73,6 +78,7 @@ final class VerificationProgress {
         self.connection = connection
         isKept = key != nil
         state = State(key: key ?? "")
+        defer { _ = hashKey() }
         guard isKept else { return }
         try connection.execute("CREATE TABLE IF NOT EXISTS lookups.progress (state BLOB)")
         let known = try connection.value("SELECT state FROM lookups.progress")

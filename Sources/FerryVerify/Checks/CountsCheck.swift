@@ -20,9 +20,7 @@ struct CountsCheck: Check {
             try !context.verification.kept.contains(context.destinationTable(of: $0.destination).name)
         }.map { mapping in
             CheckPart(name: Self.name(of: mapping), subject: nil) { context, outcome in
-                let links = InstanceCount.links(of: mapping, in: context)
-                let sound = try links.map { try $0.areSound(in: context) ? [$0] : [] } ?? []
-                outcome.counted = try InstanceCount(of: mapping, assuming: Set(sound), in: context).read()
+                outcome.counted = try InstanceCount.read(by: mapping, context)
             }
         }
     }

@@ -9,96 +9,99 @@ struct RelationshipsCheck: Check {
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    /// Compares the sums of carried join tables; ``RowKeys`` compares foreign keys with their rows.
+    /// Compares the sums of carried join tables, and sums up the stored links of new objects; ``RowKeys`` compares foreign
+    /// keys with their rows.
     ///
     /// If these find a difference, and for all other relations, the rules yield every pair.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.relationForms.get().carried.flatMap { links in
-            try links.parts(in: context).map { name, range in
-                CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
-                    outcome.isShown = try links.areSame(in: range, context)
+        let forms = try context.relationForms.get()
+        return try forms.relations.flatMap { known -> [CheckPart] in
+            let subject = known.relation.key.property
+            switch known.form {
+            case .carried(let links):
+                return try links.parts(in: context).map { name, range in
+                    CheckPart(name: name, subject: subject) { context, outcome in
+                        outcome.isShown = try links.areSame(in: range, context)
+                    }
                 }
+            case .made(let links):
+                return [
+                    CheckPart(name: Self.partName(links), subject: subject) { context, outcome in
+                        outcome.sums = try known.relation.storedSum(in: context).map { [$0] }
+                    }
+                ]
+            case .ruled, .other: return []
             }
         }
     }
 
-    /// Relations with the numbers of their tables, but those of policies.
-    private func known(in context: VerificationContext) throws -> [(number: Int, relation: StoredRelation)] {
-        try context.relationForms.get().relations.enumerated().filter { _, relation in
-            if relation.isMadeByPolicies(in: context) { return false }
-            // Elsewhere the form of the relation says so.
-            guard context.step.hasPolicies else { return true }
-            return CarriedRelation(relation, in: context, besidePolicies: true)?.areKept(in: context) != true
-        }.map { ($0.offset, $0.element) }
-    }
+    private static func partName(_ links: MadeLinks) -> String { "links:\(links.name)" }
 
-    /// Relations that the walkers do not compare.
-    private func others(in context: VerificationContext) throws -> [(number: Int, relation: StoredRelation)] {
-        let forms = try context.relationForms.get()
-        return try known(in: context).filter {
-            if case .other = forms.form(of: $0.relation) { true } else { false }
+    /// Relations that the walkers do not compare, by the stage from which on the associations that they need can be
+    /// recorded.
+    private func others(_ stage: PartsStage, in context: VerificationContext) throws -> [RelationForms.Known] {
+        if context.step.hasPolicies { return [] }
+        return try context.relationForms.get().relations.filter { known in
+            guard case .other = known.form else { return false }
+            let isLater = known.relation.associatedMappings(in: context).contains { mapping in
+                NewRows(context.destinationModel.root(of: mapping.destination), in: context) != nil
+            }
+            return isLater == (stage == .later)
         }
     }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        try parts == .first && !context.step.hasPolicies && !others(in: context).isEmpty
+        try !others(parts, in: context).isEmpty
     }
 
-    /// Compares the relations that the walkers do not, unless keys overflow.
+    /// Compares the relations that the walkers do not.
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        if parts == .later || context.step.hasPolicies { return }
-        let others = try others(in: context)
-        let needed = Dictionary(grouping: others.flatMap { $0.relation.associatedMappings(in: context) }) {
-            context.destinationModel.root(of: $0.destination)
-        }
-        for root in needed.keys.inOrder(by: codeUnitOrder) {
-            try NewRows(root, in: context)?.associate(needed[root] ?? [])
-        }
-        // A walk of the rows has recorded those of other root tables.
-        let comparable = others.filter { _, relation in
-            relation.associatedMappings(in: context).allSatisfy { mapping in
-                NewRows(context.destinationModel.root(of: mapping.destination), in: context) == nil
-                    || NewRows.areAssociated(mapping, in: context)
-            }
-        }
         try compare(
-            try comparable.map { try RelationPairs($0.relation, number: $0.number, in: context) }, "first", in: context)
+            try others(parts, in: context).map { try RelationPairs($0, in: context) }, "\(parts)", in: context)
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let forms = try context.relationForms.get()
         try context.progress.once("relationships of policies", in: context) {
-            for relation in forms.relations where relation.isMadeByPolicies(in: context) {
-                context.report.notRecomputed += try relation.links.count(in: "destination", context.connection)
+            for known in forms.relations where known.relation.isMadeByPolicies(in: context) {
+                context.report.notRecomputed += try known.relation.links.count(in: "destination", context.connection)
             }
         }
         var rest: [RelationPairs] = []
-        for (number, relation) in try known(in: context)
-        where !context.progress.state.done.contains(Self.unit(relation)) {
-            let isShown =
-                switch forms.form(of: relation) {
-                case .carried(let links): try links.isShown(in: context)
-                case .ruled: true
-                case .other: false
-                }
-            if isShown {
-                // Positions of carried links were compared with them.
-                if case .carried = forms.form(of: relation) { continue }
-                let pairs = try RelationPairs(relation, number: number, inKeyOrder: true, in: context)
-                try context.progress.once("positions \(relation.key.title)", in: context) {
+        for known in forms.relations
+        where !known.relation.isMadeByPolicies(in: context)
+            && !context.progress.state.done.contains(Self.unit(known.relation))
+        {
+            switch known.form {
+            case .carried(let links) where try links.isShown(in: context): break
+            case .made(let links) where Self.isShown(links, in: context): break
+            case .ruled:
+                let pairs = try RelationPairs(known, in: context)
+                try context.progress.once("positions \(known.relation.key.title)", in: context) {
                     try pairs.checkPositions()
                 }
-            } else {
-                rest.append(try RelationPairs(relation, number: number, in: context))
+            case .carried, .made, .other: rest.append(try RelationPairs(known, in: context))
             }
         }
         try compare(rest, "last", in: context)
+    }
+
+    /// Whether the links that the walks over new objects have summed up are those that are stored.
+    private static func isShown(_ links: MadeLinks, in context: VerificationContext) -> Bool {
+        let state = context.progress.state
+        var sum = state.links[links.name] ?? EntrySum()
+        for outcome in state.outcomes.values { sum.add(outcome.links?[links.name] ?? EntrySum()) }
+        return state.outcomes[partName(links)]?.sums == [sum]
     }
 
     private static func unit(_ relation: StoredRelation) -> String { "relationship \(relation.key.title)" }
 
     /// Compares the sums of the pairs that the rules yield; where these differ, searches for the places.
     private func compare(_ relations: [RelationPairs], _ name: String, in context: VerificationContext) throws {
+        let mappings = relations.flatMap { $0.relation.associatedMappings(in: context) }
+        for mapping in Dictionary(first: mappings.map { ($0.position, $0) }).sorted(by: { $0.key < $1.key }) {
+            try NewRows.associate(mapping.value, in: context)
+        }
         context.pairs = relations
         defer { context.pairs = [] }
         try gather(relations, name, in: context)
@@ -120,12 +123,13 @@ struct RelationshipsCheck: Check {
 
     /// Adds the pairs of relations: one walk over each mapping's objects serves all their relationships.
     private func gather(_ relations: [RelationPairs], _ name: String, in context: VerificationContext) throws {
-        let related = RelatedObjects(context, through: SourceObjects(context))
         for mapping in context.step.entityMappings {
-            let rules = try relations.flatMap { relation in
-                let own = relation.relation.rules.filter { $0.mapping.position == mapping.position }
-                if try own.isEmpty || relation.addAll(of: mapping) { return [(RelationPairs, RelationRule)]() }
-                return own.map { (relation, RelationRule($0, finding: related.rule($0.relationship))) }
+            // Of its own, so that it reads all links in the order of the mapping's objects.
+            let related = RelatedObjects(context, through: SourceObjects(context))
+            let rules = relations.flatMap { relation in
+                relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
+                    (relation, related.rule($0))
+                }
             }
             if rules.isEmpty { continue }
             try context.announce(mapping.name)

@@ -72,51 +72,68 @@ struct RowsCheck: Check {
             (outcome.counts, outcome.rows) = (counts.byMapping.filter { $0.read > 0 }, walk.done)
             let unshown = walk.keys.unshown
             if !unshown.isEmpty { outcome.unshown = unshown }
+            let links = walk.linkSums
+            if !links.isEmpty { outcome.links = links }
         }
     }
 
-    /// Root tables with objects that `unique` looks up, beside the first parts; or that no part compares.
+    /// Root tables that no part compares: with objects that `unique` looks up, or of policies.
     private func undivided(
-        _ parts: PartsStage, in context: VerificationContext
-    ) throws -> [(number: Int, root: String, isDivisible: Bool)] {
-        try context.destinationTables.enumerated().compactMap { number, table in
+        in context: VerificationContext
+    ) -> [(number: Int, root: String, isDivisible: Bool)] {
+        context.destinationTables.enumerated().compactMap { number, table in
             if KeptTables.hold(table.name, in: context) { return nil }
             let root = table.root
             let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
-            let rows = NewRows(root, in: context)
-            switch parts {
-            case .first: if rows != nil { return nil }
-            case .later: if try rows.map({ try $0.rows() != nil }) ?? true { return nil }
+            if isDivisible, context.newKeyMappings(into: root).isEmpty || NewRows(root, in: context) != nil {
+                return nil
             }
             return (number, root, isDivisible)
         }
     }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        try !undivided(parts, in: context).isEmpty
+        parts == .first && !undivided(in: context).isEmpty
     }
 
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
+        if parts == .later { return }
         let progress = context.progress
         var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-        func walk(_ root: String, _ part: RowWalk.Part, _ lookups: UniqueObjects?) throws {
-            let walk = try RowWalk(part, of: root, finding: lookups, from: progress.state.rows, in: context)
-            try walk.run(&counts)
-            progress.state.counts = counts.byMapping
-        }
-        for (number, root, isDivisible) in try undivided(parts, in: context) {
-            let part: RowWalk.Part = isDivisible ? .new : .all
-            let newKeyMappings = context.newKeyMappings(into: root)
-            guard newKeyMappings.contains(where: { !$0.unique.isEmpty }) else {
-                if parts == .later { try NewRows.forgetAssociations(into: root, in: context) }
-                try context.pausing("rows:\(root)") { try walk(root, part, nil) }
-                continue
+        for (number, root, isDivisible) in undivided(in: context) {
+            let objects = try Self.objects(of: root, number: number, in: context)
+            try context.pausing("rows:\(root)") {
+                let walk = try RowWalk(
+                    isDivisible ? .new : .all, of: root, finding: objects, from: progress.state.rows, in: context)
+                try walk.run(&counts)
+                progress.state.counts = counts.byMapping
+                walk.saveLinks(to: &progress.state)
             }
-            let objects = try UniqueObjects(newKeyMappings, of: root, number: number, in: context)
-            try objects.fill()
-            try context.pausing("rows:\(root)") { try walk(root, part, objects) }
         }
+    }
+
+    /// The objects of a root table that mappings find by `unique`; nil if none does.
+    private static func objects(
+        of root: String, number: Int, in context: VerificationContext
+    ) throws -> UniqueObjects? {
+        let mappings = context.newKeyMappings(into: root)
+        guard mappings.contains(where: { !$0.unique.isEmpty }) else { return nil }
+        let objects = try UniqueObjects(mappings, of: root, number: number, in: context)
+        try objects.fill()
+        return objects
+    }
+
+    /// Walks again over the new objects of a root table that one walk has compared, only to record the associations of
+    /// mappings.
+    static func walkAgain(_ root: String, recording mappings: Set<Int>, in context: VerificationContext) throws {
+        let report = context.report
+        defer { context.report = report }
+        guard let number = context.destinationTables.firstIndex(where: { $0.root == root }) else { return }
+        var counts = RecountedMappings(context.step.entityMappings, known: nil)
+        let walk = try RowWalk(
+            RowWalk.isDivisible(root, in: context) ? .new : .all, of: root,
+            finding: objects(of: root, number: number, in: context), recording: mappings, in: context)
+        try walk.run(&counts)
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {

@@ -5,8 +5,10 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relation between objects that all keep their keys: its links are those in one table of the source, or those of a
+/// A relation between objects that keep their keys: its links are those in one table of the source, or those of a
 /// one-to-one in the rows of both sides.
+///
+/// New objects in the same tables have none.
 struct CarriedRelation: Sendable {
     let relation: StoredRelation
     let source: StoredLinks
@@ -15,11 +17,10 @@ struct CarriedRelation: Sendable {
     let a: String
     let b: String
 
-    /// Nil with objects with new keys, rules of a mapping, or rules of only some of the mappings; with policies only
-    /// `besidePolicies`, which says what the links are if no policy has changed them.
-    init?(_ relation: StoredRelation, in context: VerificationContext, besidePolicies: Bool = false) {
+    /// Nil with policies, links of objects with new keys, rules of a mapping, or rules of only some of the mappings.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
         let model = context.destinationModel
-        guard besidePolicies || !context.step.hasPolicies,
+        guard !context.step.hasPolicies,
             let declared = model.relationship(relation.key.property, of: relation.key.entity)
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)
@@ -50,15 +51,13 @@ struct CarriedRelation: Sendable {
         else { return nil }
     }
 
-    /// For each entity of the destination the only source root entity whose objects are in its table, under their own
-    /// keys; nil if a table has other objects.
+    /// For each entity of the destination the only source root entity whose objects are in its table under their own
+    /// keys; nil if there are several.
     private static func sourceRoots(of entities: [String], in context: VerificationContext) -> [String]? {
         var roots: [String] = []
         for root in entities.map({ context.destinationModel.root(of: $0) }) {
             let sources = context.sourceRoots(into: root)
-            guard context.newKeyMappings(into: root).isEmpty, sources.count == 1, let source = sources.first else {
-                return nil
-            }
+            guard sources.count == 1, let source = sources.first else { return nil }
             roots.append(source)
         }
         return roots
@@ -81,6 +80,7 @@ struct CarriedRelation: Sendable {
     ) -> StoredLinks? {
         let links = rules.map { rule -> StoredLinks? in
             guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
+                rule.relationship.mappings.allSatisfy({ context.mapping(named: $0)?.keepsPrimaryKey == true }),
                 let name = rule.relationship.sourceRelationship,
                 let storage = context.source.storage(of: name, in: rule.mapping.source)
             else { return nil }
@@ -107,7 +107,7 @@ struct CarriedRelation: Sendable {
     private func isWhole(fromInverse isInverse: Bool, in context: VerificationContext) -> Bool {
         func mappings(into entity: String) -> [ResolvedEntityMapping] {
             context.mappings(into: context.destinationModel.root(of: entity)).filter {
-                context.destinationModel.isKind($0.destination, of: entity)
+                $0.keepsPrimaryKey && context.destinationModel.isKind($0.destination, of: entity)
             }
         }
         let (own, others) = isInverse ? (b, a) : (a, b)
@@ -191,7 +191,7 @@ struct CarriedRelation: Sendable {
         if areKept(in: context) { return true }
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA {
-            return relation.haveSidesAgreed(in: context)
+            return relation.haveSidesAgreed(in: context) && !context.progress.state.unshown.contains(name)
                 && !outcomes.values.contains { $0.unshown?.contains(name) == true }
         }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }

@@ -11,10 +11,9 @@ final class ExpectedRow {
         case copy(Int)
         /// The source row's column, unchanged; a constant if the column is NULL.
         case copyUnlessNull(Int, PlainValue)
-        /// The raw value of an attribute at the end of a path of to-one relationships.
-        case carry(Expression, attribute: String)
-        /// The value of an attribute at the end of a path, if only one of the two attributes allows external storage.
-        case restore(Expression, attribute: String, toExternal: Bool)
+        /// The raw value of an attribute at the end of a path of to-one relationships; in the other form if only one of the
+        /// two attributes allows external storage.
+        case carry(Expression, attribute: String, toExternal: Bool? = nil)
         /// One of two cells by a condition, if one is an attribute with external storage, which is not decoded.
         case choose(Predicate, Cell, Cell)
         case compute(Expression, AttributeType)
@@ -30,6 +29,8 @@ final class ExpectedRow {
     var isLookedUp = false
     /// Whether the source object of each object must be recorded.
     var isAssociated = false
+    /// The links of new objects to what became of their source objects.
+    var links: [MadeLinksSum] = []
     /// Whether no other row and no filter decides on the object or its cells.
     var isPlain = false
     let entityNumber: Int64
@@ -48,7 +49,7 @@ final class ExpectedRow {
     private var sought: [PlainValue] = []
     /// Whether a policy makes the objects.
     let hasPolicy: Bool
-    let filter: Predicate?
+    let filter: RowFilter?
 
     /// The first column of a table in a row that is read, after `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
@@ -72,8 +73,6 @@ final class ExpectedRow {
     let computed: [Int]
     /// Those of `unique`, with their places among its attributes: they were computed for the search.
     private let computedForSearch: [(place: Int, value: Int)]
-    /// The mapping's filter, if the source's row alone decides.
-    let ownFilter: RowPredicate?
 
     private let evaluator: PlainEvaluator
     private let objects: SourceObjects
@@ -143,7 +142,8 @@ final class ExpectedRow {
         self.cells = cells
         self.places = places
         uniqueCells = mapping.unique.map { places[$0] }
-        (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
+        hasPolicy = mapping.policy != nil
+        filter = RowFilter(mapping, of: rows, by: evaluator, in: context)
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var nulls: [Int32] = []
@@ -162,7 +162,7 @@ final class ExpectedRow {
                 } else {
                     computed.append(place)
                 }
-            case .carry(.keyPath(let base, let steps), let attribute):
+            case .carry(.keyPath(let base, let steps), let attribute, nil):
                 if let (column, _) = rows.column(
                     along: .keyPath(base, steps + [.key(attribute)]), of: mapping.source)
                 {
@@ -170,11 +170,10 @@ final class ExpectedRow {
                 } else {
                     computed.append(place)
                 }
-            case .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
+            case .copyUnlessNull, .carry, .choose: computed.append(place)
             case .notCompared: break
             }
         }
-        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
         let forSearch = uniqueCells.enumerated().compactMap { value, place in
             place.flatMap { computed.contains($0) ? (place: $0, value: value) : nil }
@@ -200,7 +199,7 @@ final class ExpectedRow {
         }
         if let source = SourceAttribute(expression, mapping, context.sourceModel) {
             let (old, new) = (source.attribute.allowsExternalStorage, attribute.allowsExternalStorage)
-            if old != new { return .restore(source.object, attribute: source.attribute.name, toExternal: new) }
+            if old != new { return .carry(source.object, attribute: source.attribute.name, toExternal: new) }
             if source.attribute.type == attribute.type {
                 let place = source.isOwn ? rows.column(of: source.attribute.name, in: mapping.source) : nil
                 return place.map { .copy($0) } ?? .carry(source.object, attribute: source.attribute.name)
@@ -325,14 +324,11 @@ final class ExpectedRow {
     func largeContent(at place: Int, in scope: PlainScope, _ row: TableRows) throws -> LargeContent? {
         switch try chosen(cells[place], in: scope) {
         case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
-        case .carry(let path, let attribute):
-            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return nil }
-            return try objects.largeContent(of: attribute, in: object)
-        case .restore(let path, let attribute, let toExternal):
+        case .carry(let path, let attribute, let toExternal):
             guard case .object(let object) = try evaluator.value(of: path, in: scope),
                 var content = try objects.largeContent(of: attribute, in: object)
             else { return nil }
-            if toExternal { content.prefix = [1] } else { content.skipped = 1 }
+            if let toExternal { (content.prefix, content.skipped) = toExternal ? ([1], 0) : ([], 1) }
             return content
         case .choose, .compute, .constant, .notCompared: return nil
         }
@@ -351,12 +347,10 @@ final class ExpectedRow {
         case .copyUnlessNull(let column, let substitute):
             let raw = try row.raw(column)
             return raw.isNull ? substitute : try stored(raw, at: place)
-        case .carry(let path, let attribute):
-            guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
-            return try stored(try objects.rawValue(of: attribute, in: object), at: place)
-        case .restore(let path, let attribute, let toExternal):
+        case .carry(let path, let attribute, let toExternal):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return .null }
             let raw = try objects.rawValue(of: attribute, in: object)
+            guard let toExternal else { return try stored(raw, at: place) }
             guard case .blob(let bytes) = raw else { return raw }
             if toExternal { return .blob([1] + bytes) }
             return try objects.contents(ofExternal: bytes).map { .blob($0) } ?? .null

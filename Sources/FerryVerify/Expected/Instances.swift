@@ -5,40 +5,26 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The number of source objects, or of elements of objects, that an entity mapping reads.
-struct InstanceCount {
-    private let mapping: ResolvedEntityMapping
-    private let sound: Set<SoundLinks>
-    private let context: VerificationContext
-
-    /// Does not read the objects at the end of links that are assumed to be sound.
-    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks>, in context: VerificationContext) {
-        (self.mapping, self.sound, self.context) = (mapping, sound, context)
-    }
-
-    /// The links along which a mapping iterates, if SQL can show that they are sound; nil without such links.
-    static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
-        step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
-    }
-
-    /// The relationship of the source object along which a mapping iterates, if the iteration is nothing else.
-    private static func step(of mapping: ResolvedEntityMapping) -> String? {
-        mapping.iteration?.elements.fromSource.sourceKey
-    }
-
+enum InstanceCount {
     /// The number read from source objects in a range; nil if only reading them all can tell.
-    func read(in range: KeyRange = .all) throws -> Int64? {
+    static func read(
+        by mapping: ResolvedEntityMapping, in range: KeyRange = .all, _ context: VerificationContext
+    ) throws -> Int64? {
         let table = try context.sourceTable(of: mapping.source).name
         var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
         if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
         if mapping.iteration == nil {
             return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
         }
-        guard let name = Self.step(of: mapping),
+        // The iteration is nothing but a relationship of the source object.
+        guard let name = mapping.iteration?.elements.fromSource.sourceKey,
             let relationship = context.sourceModel.relationship(name, of: mapping.source),
             let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
         else { return nil }
         let related: String
-        if let known = Self.links(of: mapping, in: context), sound.contains(known) {
+        if let known = SoundLinks(name, of: mapping.source, in: context),
+            try context.soundLinks.contain(known, in: context)
+        {
             related =
                 links.areInRowsOfA
                 ? "WHERE o.\(links.b) IS NOT NULL"
@@ -52,8 +38,10 @@ struct InstanceCount {
     }
 
     /// The number of objects made from source objects in a range.
-    func made(in range: KeyRange) throws -> Int64 {
-        if mapping.filter == nil, let known = try read(in: range) { return known }
+    static func made(
+        by mapping: ResolvedEntityMapping, in range: KeyRange, _ context: VerificationContext
+    ) throws -> Int64 {
+        if mapping.filter == nil, let known = try read(by: mapping, in: range, context) { return known }
         var count: Int64 = 0
         try Instances.eachPassing(mapping, in: range, through: SourceObjects(context), context) { _, _ in count += 1 }
         return count
@@ -63,19 +51,15 @@ struct InstanceCount {
 /// The instances that an entity mapping makes of a source object: one, or one for each element of its iteration.
 final class Instances {
     private let iteration: EntityMapping.Iteration?
-    private let filter: Predicate?
+    private let filter: RowFilter?
     private let evaluator: PlainEvaluator
-    private let rows: MappedSourceRows
-    /// The mapping's filter, if the source's row alone decides.
-    private let ownFilter: RowPredicate?
 
     init(
         _ mapping: ResolvedEntityMapping, of rows: MappedSourceRows, by evaluator: PlainEvaluator,
         in context: VerificationContext
     ) {
-        (iteration, filter) = (mapping.iteration, mapping.filter)
-        (self.rows, self.evaluator) = (rows, evaluator)
-        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
+        (iteration, self.evaluator) = (mapping.iteration, evaluator)
+        filter = RowFilter(mapping, of: rows, by: evaluator, in: context)
     }
 
     /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
@@ -123,9 +107,5 @@ final class Instances {
         }
     }
 
-    private func passes(_ scope: PlainScope) throws -> Bool {
-        guard let filter else { return true }
-        if let ownFilter, rows.isOwn { return try ownFilter.holds(rows.row.walk) }
-        return try evaluator.holds(filter, in: scope)
-    }
+    private func passes(_ scope: PlainScope) throws -> Bool { try filter?.passes(scope) ?? true }
 }

@@ -17,7 +17,7 @@ struct KeptTables {
     init(in context: VerificationContext) throws {
         self.context = context
         carried = try context.relationForms.get().relations.compactMap {
-            CarriedRelation($0, in: context)
+            if case .carried(let links) = $0.form { links } else { nil }
         }
     }
 
@@ -142,16 +142,10 @@ struct KeptTables {
     private func keyColumns(of table: EntityTable, _ places: RecordPlaces) throws -> Set<String>? {
         var found: Set<String> = []
         for key in context.foreignKeys[table.name] ?? [] {
-            guard
-                case .foreignKey(_, let column, let entityColumn, let orderColumn)? =
-                    context.destination.relationshipStorage[key],
-                let keys = try carriedKeys(column, of: table.name, withNumbers: entityColumn != nil),
-                let before = sourceStorage(of: keys.source)
+            guard let keys = context.destination.relationshipStorage[key].map(StoredLinks.init),
+                let before = try carriedKeys(keys.b, of: table.name, withNumbers: keys.entity != nil)?.source
             else { return nil }
-            let pairs = [
-                (column, before.column), (entityColumn, before.entityColumn), (orderColumn, before.orderColumn),
-            ]
-            for (new, old) in pairs {
+            for (new, old) in [(keys.b, before.b), (keys.entity, before.entity), (keys.aOrder, before.aOrder)] {
                 guard let new else { continue }
                 guard let old, places.isSame(old, as: new) else { return nil }
                 found.insert(new)
@@ -176,17 +170,6 @@ struct KeptTables {
         try [links.a, links.b].allSatisfy {
             try isCarried(context.destinationModel.root(of: $0), withNumbers: withNumbers)
         }
-    }
-
-    private func sourceStorage(
-        of links: StoredLinks
-    ) -> (column: String?, entityColumn: String?, orderColumn: String?)? {
-        for case .foreignKey(links.table, links.b, let entityColumn, let orderColumn)
-            in context.source.relationshipStorage.values
-        {
-            return (links.b, entityColumn, orderColumn)
-        }
-        return nil
     }
 
     /// Whether a join table's links are those of the source, in the same places of the record.

@@ -148,15 +148,12 @@ struct MissingLinks {
 extension VerificationContext {
     /// The table with the heirs of a mapping's objects, which full verification can fill; nil if it did not.
     fileprivate func associationTable(of mapping: ResolvedEntityMapping) throws -> String? {
-        guard verification.mode == .full else { return nil }
-        let root = destinationModel.root(of: mapping.destination)
-        if try NewRows(root, in: self)?.rows() != nil {
-            try NewRows.associate(mapping, in: self)
-        } else if try !relationForms.get().associated.contains(mapping.position) {
-            return nil
-        }
+        guard verification.mode == .full,
+            try !step.hasPolicies || relationForms.get().associated.contains(mapping.position)
+        else { return nil }
+        try NewRows.associate(mapping, in: self)
         let table = try associations.table(of: mapping.position)
-        _ = try table.indexed()
+        try table.flush()
         return table.name
     }
 }

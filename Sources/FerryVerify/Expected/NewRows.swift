@@ -30,48 +30,29 @@ struct NewRows {
         }
     }
 
-    /// Parts that count the objects of each range, assuming sound links, and parts that check that assumption.
+    /// Parts that count the objects of each range.
     func counts() throws -> [CheckPart] {
-        let links = Set(newKeyMappings.flatMap { SoundLinks.all(of: $0, in: context) })
-        return links.inOrder { codeUnitOrder($0.name, $1.name) }.map { links in
-            CheckPart(name: name(of: links), subject: nil) { context, outcome in
-                outcome.isShown = try links.areSound(in: context)
+        try ranges().map { name, mapping, range in
+            CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
+                outcome.made = try InstanceCount.made(by: mapping, in: range, context)
             }
         }
-            + (try ranges().map { name, mapping, range in
-                CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
-                    outcome.made = try InstanceCount(of: mapping, assuming: links, in: context).made(in: range)
-                }
-            })
     }
 
-    /// The name of the part that checks links, which differs by root table.
-    private func name(of links: SoundLinks) -> String { "\(links.name) for \(root)" }
-
-    private func soundLinks(of mapping: ResolvedEntityMapping) -> Set<SoundLinks> {
-        let outcomes = context.progress.state.outcomes
-        return SoundLinks.all(of: mapping, in: context).filter { outcomes[name(of: $0)]?.isShown == true }
-    }
-
-    /// The objects of each range, by the name of the part that compares them; nil if keys overflow, so that one walk
-    /// must find the first missing key, or if links are not sound, so that the counts are wrong.
-    func rows() throws -> [(name: String, made: RowWalk.Made)]? {
-        var (next, isTooHigh) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
-        if isTooHigh { return nil }
+    /// The objects of each range, by the name of the part that compares them.
+    ///
+    /// - Throws: `noKeysLeft` if keys overflow.
+    func rows() throws -> [(name: String, made: RowWalk.Made)] {
+        var next = try Self.key(1, after: context.highestKeptKey(in: root), in: root)
         var rows: [(name: String, made: RowWalk.Made)] = []
         for (name, mapping, range) in try ranges() {
-            let sound = soundLinks(of: mapping)
-            if mapping.filter == nil, let counted = InstanceCount.links(of: mapping, in: context),
-                !sound.contains(counted)
-            {
-                return nil
+            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else {
+                throw FerryError(.internalError, "The new objects of \(root) were not counted.")
             }
-            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else { return nil }
             let first = next
-            (next, isTooHigh) = next.addingReportingOverflow(count)
-            if isTooHigh { return nil }
+            next = try Self.key(count, after: next, in: root)
             let made = RowWalk.Made(
-                mapping: mapping.position, sources: range, firstKey: first, through: next - 1, sound: sound)
+                mapping: mapping.position, sources: range, firstKey: first, through: next - 1)
             rows.append(("new:\(name)", made))
         }
         // The last range includes additional rows with higher keys.
@@ -79,63 +60,36 @@ struct NewRows {
         return rows
     }
 
-    /// Records the associations of mappings in the lookup file, beside the parts that count and compare their objects.
-    func associate(_ needed: [ResolvedEntityMapping]) throws {
-        let unit = "associations into \(root)"
-        guard
-            let last = newKeyMappings.lastIndex(where: { mapping in
-                needed.contains { $0.position == mapping.position }
-            })
-        else { return }
-        try context.progress.once(unit, in: context) {
-            var (key, isTooHigh) = (try context.highestKeptKey(in: root), false)
-            for mapping in newKeyMappings[...last] {
-                try context.announce(mapping.name)
-                let isNeeded = needed.contains { $0.position == mapping.position }
-                let table = try isNeeded ? context.associations.table(of: mapping.position) : nil
-                try Instances.eachPassing(mapping, in: .all, through: .init(context), context) { scope, element in
-                    if isTooHigh { return }
-                    (key, isTooHigh) = key.addingReportingOverflow(1)
-                    if let table, !isTooHigh { try table.add(scope.source.key, element, key) }
-                }
-            }
-            // Then one walk must find the first missing key.
-            if isTooHigh {
-                for mapping in needed { try context.associations.table(of: mapping.position).removeAll() }
-            } else {
-                for mapping in needed { context.progress.state.done.insert(Self.unit(mapping)) }
-            }
-        }
+    static func key(_ count: Int64, after key: Int64, in root: String) throws(FerryError) -> Int64 {
+        let (next, isTooHigh) = key.addingReportingOverflow(count)
+        if isTooHigh { throw noKeysLeft(in: root) }
+        return next
     }
 
-    private static func unit(_ mapping: ResolvedEntityMapping) -> String { "associations of \(mapping.position)" }
-
-    static func areAssociated(_ mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
-        context.progress.state.done.contains(unit(mapping))
+    static func noKeysLeft(in root: String) -> FerryError {
+        FerryError(
+            .noKeysLeft,
+            "New objects of \(root) cannot be checked: the source uses the highest possible key.",
+            remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
+            place: .init(entity: root))
     }
 
-    /// Removes the associations of a root table whose objects one walk compares, which records them again.
-    static func forgetAssociations(into root: String, in context: VerificationContext) throws {
-        for mapping in context.newKeyMappings(into: root) where areAssociated(mapping, in: context) {
-            try context.progress.once("\(unit(mapping)) again", in: context) {
-                try context.associations.table(of: mapping.position).removeAll()
-            }
-        }
-    }
-
-    /// Records the associations of a mapping in the lookup file, range by range, for a comparison pair by pair.
-    ///
-    /// Does nothing for a mapping whose associations one walk has recorded.
+    /// Records the associations of a mapping in the lookup file, unless the walk over its objects has: range by range if
+    /// walkers compare the objects, else by another walk.
     static func associate(_ mapping: ResolvedEntityMapping, in context: VerificationContext) throws {
-        if areAssociated(mapping, in: context) { return }
         let root = context.destinationModel.root(of: mapping.destination)
-        guard let rows = try NewRows(root, in: context)?.rows() else { return }
-        for (name, made) in rows where made.mapping == mapping.position {
+        guard let rows = NewRows(root, in: context) else {
+            if try context.relationForms.get().associated.contains(mapping.position) { return }
+            return try context.progress.once("associations of \(mapping.position)", in: context) {
+                try RowsCheck.walkAgain(root, recording: [mapping.position], in: context)
+            }
+        }
+        for (name, made) in try rows.rows() where made.mapping == mapping.position {
             try context.pausing("associations \(name)") {
                 try context.announce(mapping.name)
                 var key = made.firstKey
                 let table = try context.associations.table(of: mapping.position)
-                let objects = SourceObjects(context, sound: made.sound)
+                let objects = SourceObjects(context)
                 try Instances.eachPassing(mapping, in: made.sources, through: objects, context) { scope, element in
                     try table.add(scope.source.key, element, key)
                     key += 1

@@ -30,25 +30,35 @@ final class RelatedObjects {
         }
 
         let from: Expression
+        let isToMany: Bool
+        let isInverse: Bool
+        let side: Int
         let targets: [Target]
         /// The only target, if it carries every object over.
         fileprivate let whole: Target?
         /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
+        /// The relationship of `$source`, if the rule is nothing else: it needs no evaluator.
+        fileprivate let relationship: String?
 
-        fileprivate init(_ rule: ResolvedRelationship, in context: VerificationContext) {
+        fileprivate init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
+            let rule = stored.relationship
+            (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
             let targets = rule.mappings.compactMap { context.mapping(named: $0).map(Target.init) }
             self.targets = targets
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }
+            relationship = rule.from.fromSource.sourceKey.flatMap { name in
+                context.sourceModel.relationship(name, of: stored.mapping.source) == nil ? nil : name
+            }
         }
 
         /// Whether each object of a source entity is related to what became of itself, under its own key.
         func yieldsItself(of source: String) -> Bool { variable == "source" && whole?.source == source }
     }
 
-    func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, in: context) }
+    func rule(_ rule: StoredRelation.Rule) -> Rule { Rule(rule, in: context) }
 
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {
@@ -78,7 +88,7 @@ final class RelatedObjects {
     func eachCandidate(
         _ rule: Rule, in scope: PlainScope, _ body: (_ key: Int64, _ rank: (Int, Int64, Int)) throws -> Void
     ) throws {
-        try evaluator.eachObject(of: rule.from, in: scope) { related in
+        func take(_ related: PlainObject) throws {
             for target in rule.targets where target.source == related.entity {
                 if target.keepsPrimaryKey {
                     guard try target.isWhole || isCarried(related, by: target.mapping) else { continue }
@@ -91,6 +101,11 @@ final class RelatedObjects {
                     }
                 }
             }
+        }
+        if let relationship = rule.relationship {
+            try objects.eachRelated(relationship, of: scope.source, take)
+        } else {
+            try evaluator.eachObject(of: rule.from, in: scope, take)
         }
     }
 

@@ -5,53 +5,54 @@ internal import FerryStore
 /// The stored relations and how each is compared, found once for all walkers: for each of N entities, a search through
 /// all mappings would take the square of N steps.
 struct RelationForms: Sendable {
-    /// Indirect, because the dictionary of forms has many empty places.
-    indirect enum Form: Sendable {
+    enum Form: Sendable {
         case carried(CarriedRelation)
-        /// ``KeysOfRows/ruled(_:)``
+        /// Only rules of their own objects fill the keys, with objects that keep their keys.
         case ruled
+        case made(MadeLinks)
         case other
     }
 
-    let relations: [StoredRelation]
-    private let forms: [PropertyKey: Form]
+    /// A relation with the number of its tables.
+    struct Known: Sendable {
+        let number: Int
+        let relation: StoredRelation
+        let form: Form
+    }
+
+    let relations: [Known]
     /// The foreign keys to compare with the rows of a destination table.
-    private let keys: [String: [KeysOfRows]]
+    private let keys: [String: [Known]]
+    /// The links of new objects by the position of their mapping.
+    let made: [Int: [MadeLinks]]
     /// The mappings whose associations the comparison of relationships needs.
     let associated: Set<Int>
 
     init(in context: VerificationContext) throws {
-        relations = try StoredRelation.all(in: context)
-        var forms: [PropertyKey: Form] = [:]
-        var keys: [String: [KeysOfRows]] = [:]
+        relations = try StoredRelation.all(in: context).enumerated().map { number, relation in
+            Known(number: number, relation: relation, form: try Form(relation, in: context))
+        }
+        var keys: [String: [Known]] = [:]
+        var made: [Int: [MadeLinks]] = [:]
         var associated: Set<Int> = []
-        for relation in relations {
-            let form = Form(relation, in: context)
-            forms[relation.key] = form
-            switch form {
+        for known in relations {
+            switch known.form {
             case .carried(let links):
                 // Both sides of a one-to-one can be in one table.
-                for table in Set(links.keys.map(\.destination.table)) {
-                    keys[table, default: []].append(.carried(links))
-                }
-            case .ruled: keys[relation.links.table, default: []].append(.ruled(relation))
-            case .other: associated.formUnion(relation.associatedMappings(in: context).map(\.position))
+                for table in Set(links.keys.map(\.destination.table)) { keys[table, default: []].append(known) }
+            case .ruled: keys[known.relation.links.table, default: []].append(known)
+            case .made(let links): made[links.mapping, default: []].append(links)
+            case .other: associated.formUnion(known.relation.associatedMappings(in: context).map(\.position))
             }
         }
-        (self.forms, self.keys, self.associated) = (forms, keys, associated)
+        (self.keys, self.made, self.associated) = (keys, made, associated)
     }
 
-    func form(of relation: StoredRelation) -> Form { forms[relation.key] ?? .other }
-
-    var carried: [CarriedRelation] {
-        relations.compactMap { if case .carried(let links) = form(of: $0) { links } else { nil } }
-    }
-
-    func keys(ofTable table: String) -> [KeysOfRows] { keys[table] ?? [] }
+    func keys(ofTable table: String) -> [Known] { keys[table] ?? [] }
 }
 
 extension RelationForms.Form {
-    fileprivate init(_ relation: StoredRelation, in context: VerificationContext) {
+    fileprivate init(_ relation: StoredRelation, in context: VerificationContext) throws {
         if let links = CarriedRelation(relation, in: context) {
             self = .carried(links)
         } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
@@ -60,6 +61,8 @@ extension RelationForms.Form {
             })
         {
             self = .ruled
+        } else if let links = try MadeLinks(relation, in: context) {
+            self = .made(links)
         } else {
             self = .other
         }

@@ -3,19 +3,6 @@ internal import FerryMapping
 internal import FerrySQLite
 internal import FerryStore
 
-/// A rule, with its form in which the related objects are found.
-final class RelationRule {
-    let finding: RelatedObjects.Rule
-    let isToMany: Bool
-    let isInverse: Bool
-    let side: Int
-
-    init(_ stored: StoredRelation.Rule, finding: RelatedObjects.Rule) {
-        self.finding = finding
-        (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
-    }
-}
-
 /// The pairs that the rules of one stored relation yield: their sums, which show that the stored pairs are the same, and
 /// a search for the first place where they are not.
 ///
@@ -25,24 +12,20 @@ final class RelationRule {
 final class RelationPairs {
     let relation: StoredRelation
     let context: VerificationContext
-    private let number: Int
     // The rowid counts the pairs, each with the side of its rule.
     let table: String
     private var rows: IntegerRows?
     private let key: KeyedHash.Key
     /// The sums of the pairs so far, by the side of their rules.
     private var sums: [EntrySum]
-    /// Queries of pairs that are not in the table.
-    private var queries: [PairQuery] = []
     /// Whether the objects with the foreign key are ordered by their own keys among those of a related object.
     let areInKeyOrder: Bool
 
-    init(
-        _ relation: StoredRelation, number: Int, inKeyOrder: Bool = false, in context: VerificationContext
-    ) throws {
-        (self.relation, self.number, self.context) = (relation, number, context)
-        areInKeyOrder = relation.links.areInRowsOfA && (inKeyOrder || relation.rules.contains { $0.side == 0 })
-        table = "lookups.pairs_\(number)"
+    init(_ known: RelationForms.Known, in context: VerificationContext) throws {
+        (relation, self.context) = (known.relation, context)
+        let isRuled = if case .ruled = known.form { true } else { false }
+        areInKeyOrder = relation.links.areInRowsOfA && (isRuled || relation.rules.contains { $0.side == 0 })
+        table = "lookups.pairs_\(known.number)"
         key = context.progress.hashKey()
         sums = context.progress.state.pairs[relation.key.title] ?? Array(repeating: EntrySum(), count: 3)
         if ordersByPairs { try write() }
@@ -61,46 +44,20 @@ final class RelationPairs {
     func write() throws {
         try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
         rows = try IntegerRows(into: table, width: 3, on: context.connection)
-        queries = []
     }
 
     // MARK: Adding
 
-    /// Adds all pairs of a mapping's only rule at once; false if only its objects yield them.
-    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool {
-        let rules = relation.rules.filter { $0.mapping.position == mapping.position }
-        // The pairs of several rules would have another order.
-        guard rules.count == 1 else { return false }
-        if rows == nil, let links = AssociatedLinks(relation, in: context) {
-            let unit = "associated \(relation.key.title)"
-            try context.progress.once(unit, in: context) { sums[rules[0].side].add(try links.sum()) }
-            return true
-        }
-        guard let query = try PairQuery(rules[0], into: table, in: context) else { return false }
-        guard let rows else {
-            queries.append(query)
-            return true
-        }
-        try rows.flush()
-        let parts = try KeyRange.parts(
-            "pairs \(number) of \(mapping.position)", of: query.table, on: context.connection)
-        for (name, range) in parts {
-            try context.announce(relation.key.property)
-            try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
-        }
-        return true
-    }
-
     /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
-    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
+    func add(_ key: Int64, by rule: RelatedObjects.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
         guard rule.isToMany else {
-            if let other = try related.firstCandidate(rule.finding, in: scope) { try record(key, other, rule) }
+            if let other = try related.firstCandidate(rule, in: scope) { try record(key, other, rule) }
             return
         }
-        try related.eachCandidate(rule.finding, in: scope) { other, _ in try record(key, other, rule) }
+        try related.eachCandidate(rule, in: scope) { other, _ in try record(key, other, rule) }
     }
 
-    private func record(_ own: Int64, _ other: Int64, _ rule: RelationRule) throws {
+    private func record(_ own: Int64, _ other: Int64, _ rule: RelatedObjects.Rule) throws {
         let (a, b) = rule.isInverse ? (other, own) : (own, other)
         if let rows { return try rows.add(a, b, Int64(rule.side)) }
         sums[rule.side].add(a, b, key: key)
@@ -111,30 +68,19 @@ final class RelationPairs {
     /// Whether the sums show that the pairs which the rules yield are those that are stored.
     func areStored() throws -> Bool {
         var sides = sums
-        for query in queries { sides[query.side].add(try sum("a", "b", in: "(\(query.pairs))")) }
         if let rows {
             try rows.flush()
-            sides = try sides.indices.map { try sum("a", "b", in: "\(table) WHERE side = \($0)") }
+            sides = try sides.indices.map { side in
+                try EntrySum(
+                    of: ["a", "b"], "FROM \(table) WHERE side = \(side)", about: relation.key.property, in: context)
+            }
         }
-        let links = relation.links
-        let stored = try stored(links.a, links.b, in: links.table)
-        if let other = relation.other?.links {
-            guard try self.stored(other.b, other.a, in: other.table) == stored else { return false }
-        }
+        guard let stored = try relation.storedSum(in: context) else { return false }
         let own = sides[0...1].filter { $0.count > 0 }
         // Between keys of one side a mirrored rule adds nothing; between those of both sides it relates free objects.
         let mirrored = [sides[2]].filter { $0.count > 0 && (relation.other != nil || !isKeyed) }
         if own.isEmpty && (isKeyed || mirrored.isEmpty) { return mirrored.isEmpty && stored.count == 0 }
         return (own + mirrored).allSatisfy { $0 == stored }
-    }
-
-    private func stored(_ a: String, _ b: String, in table: String) throws -> EntrySum {
-        // An index may differ from its table.
-        try sum(a, b, in: "destination.\(table) NOT INDEXED WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL")
-    }
-
-    private func sum(_ a: String, _ b: String, in rows: String) throws -> EntrySum {
-        try EntrySum(of: [a, b], "FROM \(rows)", about: relation.key.property, in: context)
     }
 
     // MARK: The search

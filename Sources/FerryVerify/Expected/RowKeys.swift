@@ -3,14 +3,6 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The ways to compare the foreign keys of a relation together with their rows.
-enum KeysOfRows: Sendable {
-    /// Only rules of their own objects fill the keys, with objects that keep their keys.
-    case ruled(StoredRelation)
-    /// The keys are the source's own.
-    case carried(CarriedRelation)
-}
-
 /// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
 final class RowKeys {
     /// Keys that the rules of their own objects fill.
@@ -64,6 +56,7 @@ final class RowKeys {
     /// By position of the entity mapping.
     private let rules: [[Rule]]
     private let needScope: [Bool]
+    private let keepKeys: [Bool]
     /// Names of relations that must be compared pair by pair, because a key differs.
     private(set) var unshown: Set<String> = []
 
@@ -71,14 +64,14 @@ final class RowKeys {
         (self.context, self.table, self.related) = (context, table.name, related)
         var (ruled, carried): ([Ruled], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
-        for keys in try context.relationForms.get().keys(ofTable: table.name) {
-            switch keys {
-            case .ruled(let relation):
-                guard let place = Self.place(of: relation.links.b, in: table) else { continue }
-                let key = Ruled(relation, place)
+        for known in try context.relationForms.get().keys(ofTable: table.name) {
+            switch known.form {
+            case .ruled:
+                guard let place = Self.place(of: known.relation.links.b, in: table) else { continue }
+                let key = Ruled(known.relation, place)
                 ruled.append(key)
-                for stored in relation.rules {
-                    let rule = related.rule(stored.relationship)
+                for stored in known.relation.rules {
+                    let rule = related.rule(stored)
                     rules[stored.mapping.position].append(
                         Rule(key, rule.yieldsItself(of: stored.mapping.source) ? nil : rule))
                 }
@@ -92,10 +85,12 @@ final class RowKeys {
                             find: try context.connection.prepare(
                                 CarriedRelation.find(keys.target, "?", in: context))))
                 }
+            case .made, .other: break
             }
         }
         (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
         needScope = rules.map { $0.contains { $0.first != nil } }
+        keepKeys = context.step.entityMappings.map(\.keepsPrimaryKey)
     }
 
     private static func place(of column: String, in table: EntityTable) -> Int? {
@@ -128,7 +123,14 @@ final class RowKeys {
         // By index: this runs for every row, and an iterator holds what it passes.
         for index in carried.indices {
             let isShown =
-                if let actual { try isRight(carried[index], actual, source) } else { !carried[index].isOneToOne }
+                if !keepKeys[mapping] {
+                    // The source row is not that of the same key; such an object has no links.
+                    actual?.isNull(carried[index].place) ?? true
+                } else if let actual {
+                    try isRight(carried[index], actual, source)
+                } else {
+                    !carried[index].isOneToOne
+                }
             if !isShown { unshown.insert(carried[index].name) }
         }
         for index in rules[mapping].indices {

@@ -2,6 +2,32 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerrySQLite
 
+/// An entity mapping's filter: the source's row decides alone, if it has all values.
+struct RowFilter {
+    private let condition: Predicate
+    private let own: RowPredicate?
+    private let rows: MappedSourceRows
+    private let evaluator: PlainEvaluator
+
+    /// Nil if the mapping has none.
+    init?(
+        _ mapping: ResolvedEntityMapping, of rows: MappedSourceRows, by evaluator: PlainEvaluator,
+        in context: VerificationContext
+    ) {
+        guard let condition = mapping.filter else { return nil }
+        (self.condition, self.rows, self.evaluator) = (condition, rows, evaluator)
+        own = RowPredicate.make(condition, of: mapping, rows: rows, in: context)
+    }
+
+    /// Whether the current row decides alone, without a scope.
+    var isOwn: Bool { own != nil && rows.isOwn }
+
+    func passes(_ scope: PlainScope?) throws -> Bool {
+        if let own, rows.isOwn { return try own.holds(rows.row.walk) }
+        return try evaluator.holds(condition, in: scope ?? PlainScope(source: rows.object))
+    }
+}
+
 /// A condition over constants and the source row's columns, found once; it holds as in ``PlainEvaluator``.
 struct RowPredicate {
     /// Whether the condition holds for a row without large values.

@@ -142,12 +142,11 @@ extension RowWalk {
     // MARK: Objects of policies
 
     /// Compares an object that a policy made with its source's key, if there is one.
-    func compareMade(
-        _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: TableRows
-    ) throws {
-        try reportAdditionalRows(before: object.key)
-        guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
-        try compare(expected, key: object.key, scope, row, version: MappedSourceRows.versionColumn)
+    func compareMade(_ expected: ExpectedRow, _ scope: PlainScope, _ row: TableRows) throws {
+        let key = scope.source.key
+        try reportAdditionalRows(before: key)
+        guard actualKey == key, actual.integer(1) == expected.entityNumber else { return }
+        try compare(expected, key: key, scope, row, version: MappedSourceRows.versionColumn)
     }
 
     /// Passes objects that policies inserted, up to a key; all their values are the policies' own.
@@ -191,6 +190,7 @@ extension RowWalk {
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
+        expected.links = links[mapping.position] ?? []
         let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
@@ -230,7 +230,7 @@ extension RowWalk {
             key = found
             counts.byMapping[expected.position].merged += 1
         } else {
-            next = try self.key(1, after: next)
+            next = try NewRows.key(1, after: next, in: root)
             counts.byMapping[expected.position].written += 1
             if expected.isLookedUp { try settle(expected, key: key, by: expected.search, value: value) }
             // An object that fails here has used its key.
@@ -239,19 +239,6 @@ extension RowWalk {
         if expected.isAssociated {
             try context.associations.table(of: expected.position).add(scope.source.key, element, key)
         }
-    }
-
-    func key(_ count: Int64, after key: Int64) throws(FerryError) -> Int64 {
-        let (next, isTooHigh) = key.addingReportingOverflow(count)
-        if isTooHigh { throw noKeysLeft }
-        return next
-    }
-
-    var noKeysLeft: FerryError {
-        FerryError(
-            .noKeysLeft,
-            "New objects of \(root) cannot be checked: the source uses the highest possible key.",
-            remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
-            place: .init(entity: root))
+        for sum in expected.links { try sum.add(scope.source.key, key) }
     }
 }

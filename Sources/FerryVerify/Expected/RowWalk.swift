@@ -20,7 +20,6 @@ final class RowWalk {
         var sources: KeyRange
         var firstKey: Int64
         var through: Int64
-        var sound: Set<SoundLinks> = []
     }
 
     let root: String
@@ -35,6 +34,8 @@ final class RowWalk {
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
+    /// By the position of the mapping of the new objects.
+    private(set) var links: [Int: [MadeLinksSum]] = [:]
     let keys: RowKeys
     let isWholeSample: Bool
     let total: Int64?
@@ -61,7 +62,7 @@ final class RowWalk {
 
     init(
         _ part: Part, of root: String, finding lookups: UniqueObjects? = nil,
-        from position: VerificationProgress.RowPosition? = nil,
+        from position: VerificationProgress.RowPosition? = nil, recording again: Set<Int>? = nil,
         in context: VerificationContext
     ) throws {
         self.root = root
@@ -73,7 +74,7 @@ final class RowWalk {
         newKeyMappings = context.newKeyMappings(into: root)
         self.lookups = lookups
         let made: Made? = if case .made(let made) = part { made } else { nil }
-        objects = SourceObjects(context, sound: made?.sound ?? [])
+        objects = SourceObjects(context)
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         isWholeSample = context.verification.sampledPerMille >= 1_000
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
@@ -84,8 +85,15 @@ final class RowWalk {
         } else if case .new = part, position == nil {
             range.above = try context.highestKeptKey(in: root)
         }
+        let forms = try context.relationForms.get()
         // Walkers have no lookup file.
-        needsAssociation = try made == nil ? context.relationForms.get().associated : []
+        needsAssociation = again ?? (made == nil ? forms.associated : [])
+        for mapping in newKeyMappings where again == nil && mapping.position == made?.mapping ?? mapping.position {
+            links[mapping.position] = try forms.made[mapping.position]?.map { links in
+                let known = made == nil ? context.progress.state.links[links.name] : nil
+                return try MadeLinksSum(links, from: known ?? EntrySum(), in: context)
+            }
+        }
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
         actual = try TableRows(
             of: table.name, schema: "destination", columns: columns, range: range, in: context)
@@ -132,14 +140,15 @@ final class RowWalk {
             keptRows = []
             try reportAdditionalRows(before: isAtEnd ? nil : first)
         }
-        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw noKeysLeft }
+        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw NewRows.noKeysLeft(in: root) }
         var next = position.map { $0.stage > 0 ? $0.nextKey : first } ?? first
         for (index, mapping) in newKeyMappings.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, of: .all, next: &next, &counts)
             } else {
-                next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
+                next = try NewRows.key(
+                    context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next, in: root)
                 try passInserted(before: next)
             }
         }
@@ -192,8 +201,7 @@ final class RowWalk {
                 let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
                 row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
-                    mapping.policy == nil && (mapping.filter == nil || row.ownFilter != nil) && row.computed.isEmpty
-                    && !row.isLookedUp
+                    mapping.policy == nil && row.computed.isEmpty && !row.isLookedUp
                     && !keys.needScope(for: mapping.position)
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
@@ -238,37 +246,31 @@ final class RowWalk {
         _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
     ) throws {
         counts.byMapping[expected.position].read += 1
-        if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
-            return try reportingFailures(expected, rows.object) {
-                if let filter = expected.ownFilter, try !filter.holds(rows.row.walk) {
-                    return counts.byMapping[expected.position].dropped += 1
-                }
-                counts.byMapping[expected.position].written += 1
-                try compare(expected, key: rows.key, nil, rows.row, version: MappedSourceRows.versionColumn)
-            }
-        }
-        let object = rows.object
-        rows.open(object)
-        try reportingFailures(expected, object) {
-            let scope = PlainScope(source: object)
-            if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
-            if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
-                counts.byMapping[expected.position].dropped += 1
-                return
+        let isPlain = expected.isPlain && expected.filter?.isOwn ?? true
+        if !isPlain { rows.open(rows.object) }
+        try reportingFailures(expected, rows.object) {
+            let scope = isPlain ? nil : PlainScope(source: rows.object)
+            if expected.hasPolicy, let scope { return try compareMade(expected, scope, rows.row) }
+            if let filter = expected.filter, try !filter.passes(scope) {
+                return counts.byMapping[expected.position].dropped += 1
             }
             counts.byMapping[expected.position].written += 1
-            if expected.isLookedUp {
-                try settle(expected, key: object.key) { try expected.value(of: $0, in: scope, rows.row) }
+            if expected.isLookedUp, let scope {
+                try settle(expected, key: rows.key) { try expected.value(of: $0, in: scope, rows.row) }
             }
-            try compare(expected, key: object.key, scope, rows.row, version: MappedSourceRows.versionColumn)
+            try compare(expected, key: rows.key, scope, rows.row, version: MappedSourceRows.versionColumn)
         }
     }
 
-    private func holds(
-        _ filter: Predicate, _ expected: ExpectedRow, _ rows: MappedSourceRows, in scope: PlainScope
-    ) throws -> Bool {
-        if let own = expected.ownFilter, rows.isOwn { return try own.holds(rows.row.walk) }
-        return try evaluator.holds(filter, in: scope)
+    /// By the name of their relation.
+    var linkSums: [String: EntrySum] {
+        Dictionary(links.values.joined().map { ($0.links.name, $0.sum) }) { first, _ in first }
+    }
+
+    /// Saves what a walk on the calling thread has found of relations; that of a walker is part of its outcome.
+    func saveLinks(to state: inout VerificationProgress.State) {
+        state.links.merge(linkSums) { $1 }
+        state.unshown.formUnion(keys.unshown)
     }
 
     // MARK: Stopping
@@ -282,6 +284,7 @@ final class RowWalk {
             sources(&position.sources)
             state.rows = position
             state.counts = counts.byMapping
+            saveLinks(to: &state)
         }
     }
 }

@@ -1,10 +1,9 @@
-internal import FerryExpression
-internal import FerryMapping
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relationship of the source whose objects are all of one entity, and from which new objects are made.
+/// A relationship of the source whose objects are all of one entity.
 ///
 /// If all its links lead to such objects, which one ordered pass shows, a walk needs only their keys and no lookup of
 /// the objects.
@@ -26,27 +25,7 @@ struct SoundLinks: Sendable, Hashable {
         (self.entity, self.relationship, self.number, self.links) = (entity, relationship, number, links)
     }
 
-    /// The links with which a mapping's expressions begin.
-    static func all(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> Set<SoundLinks> {
-        var found = Set<SoundLinks>()
-        func visit(_ expression: Expression) {
-            if case .keyPath(let base, let steps) = expression, base == .variable("source") || base == .evaluatedObject,
-                case .key(let name)? = steps.first, let links = SoundLinks(name, of: mapping.source, in: context)
-            {
-                found.insert(links)
-            }
-            expression.parts.forEach(visit)
-        }
-        mapping.attributes.compactMap(\.expression).forEach(visit)
-        mapping.relationships.map(\.from).forEach(visit)
-        mapping.filter?.parts.forEach(visit)
-        mapping.iteration.map { visit($0.elements) }
-        return found
-    }
-
-    var name: String { "sound:\(entity).\(relationship)" }
-
-    func areSound(in context: VerificationContext) throws -> Bool {
+    fileprivate func areSound(in context: VerificationContext) throws -> Bool {
         guard let declared = context.sourceModel.relationship(relationship, of: entity) else { return false }
         let other = try context.sourceTable(of: declared.destinationEntity).name
         // In the order of their index, so that SQLite reads the objects in sequence.
@@ -56,5 +35,20 @@ struct SoundLinks: Sendable, Hashable {
             WHERE o.\(links.b) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(links.b) LIMIT 1
             """)
         return lost == nil
+    }
+}
+
+/// The links that were found to be sound or not, once for all walkers.
+final class KnownSoundLinks: Sendable {
+    private let known = Locked<[SoundLinks: Bool]>([:])
+
+    /// Another thread that asks meanwhile waits for the answer.
+    func contain(_ links: SoundLinks, in context: VerificationContext) throws -> Bool {
+        try known.withLock { known in
+            if let areSound = known[links] { return areSound }
+            let areSound = try links.areSound(in: context)
+            known[links] = areSound
+            return areSound
+        }
     }
 }

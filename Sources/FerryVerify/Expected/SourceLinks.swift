@@ -122,12 +122,6 @@ struct SourceLinks: Sendable {
 
     // MARK: Counting
 
-    /// Whether each object at either end becomes exactly one object, so that all links must arrive in one place.
-    func isWhole(in context: VerificationContext) -> Bool {
-        targets.count == 1 && !isMixed
-            && [owners, members].allSatisfy { Heirs(of: $0, in: context)?.areAll == true }
-    }
-
     /// The number of links that the destination must have; nil if it does not follow from the source's alone, and from
     /// which objects live on under their own keys.
     func expected(of before: Int64, in context: VerificationContext) throws -> Int64? {

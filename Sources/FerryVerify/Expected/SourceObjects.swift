@@ -35,10 +35,8 @@ final class SourceObjects: PlainObjectSource {
     private var kinds: [PropertyKey: Kind] = [:]
     private(set) var openRow: OpenRow?
 
-    private let sound: Set<SoundLinks>
-
-    init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
-        (self.context, self.sound) = (context, sound)
+    init(_ context: VerificationContext) {
+        self.context = context
         entityNames = context.sourceEntities
     }
 
@@ -192,7 +190,7 @@ final class SourceObjects: PlainObjectSource {
                 }
             }
         }
-        let statement = try walks[key]?.popLast() ?? links(key, ofOwners: "= ?1")
+        let statement = try walks[key]?.popLast() ?? links(key, ofAll: false)
         defer {
             statement.reset()
             walks[key, default: []].append(statement)
@@ -207,21 +205,23 @@ final class SourceObjects: PlainObjectSource {
 
     private func orderedWalk(_ key: PropertyKey) throws -> RelatedWalk {
         if let lastWalk, lastWalk.key == key { return lastWalk.walk }
-        let walk = try orderedWalks[key] ?? RelatedWalk(links(key, ofOwners: ">= ?1"))
+        let walk = try orderedWalks[key] ?? RelatedWalk(links(key, ofAll: true))
         orderedWalks[key] = walk
         lastWalk = (key, walk)
         return walk
     }
 
-    /// SQL of a relationship's links by owner and position: owner, related key, its `Z_ENT` (known for sound links).
-    private func links(_ relationship: PropertyKey, ofOwners condition: String) throws -> Statement {
+    /// The links of one owner, or of all from one on, by owner and position: owner, related key, its `Z_ENT`.
+    private func links(_ relationship: PropertyKey, ofAll isWalk: Bool) throws -> Statement {
         guard let declared = context.sourceModel.relationship(relationship.property, of: relationship.entity),
             let storage = context.source.storage(of: relationship.property, in: relationship.entity)
         else { throw PlainFailure("\(relationship.entity) has no stored relationship \(relationship.property)") }
         let links = StoredLinks(storage)
         let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
         var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
-        if let known = SoundLinks(relationship.property, of: relationship.entity, in: context), sound.contains(known) {
+        if isWalk, let known = SoundLinks(relationship.property, of: relationship.entity, in: context),
+            try context.soundLinks.contain(known, in: context)
+        {
             related = "\(link).\(links.b), \(known.number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"
         } else {
@@ -235,7 +235,8 @@ final class SourceObjects: PlainObjectSource {
             tables += " WHERE" + (isKind.map { " \($0) AND" } ?? "")
         }
         let order = [links.a, links.bOrder, links.b].compactMap { $0 }.map { "\(link).\($0)" }.joined(separator: ", ")
+        let owners = "\(link).\(links.a) \(isWalk ? ">=" : "=") ?1"
         return try context.connection.prepare(
-            "SELECT \(link).\(links.a), \(related) FROM \(tables) \(link).\(links.a) \(condition) ORDER BY \(order)")
+            "SELECT \(link).\(links.a), \(related) FROM \(tables) \(owners) ORDER BY \(order)")
     }
 }

@@ -45,6 +45,20 @@ struct StoredRelation: Sendable {
         }
     }
 
+    /// The sum of the stored pairs; nil if the keys of the two sides of a one-to-one differ.
+    func storedSum(in context: VerificationContext) throws -> EntrySum? {
+        func sum(_ a: String, _ b: String, in table: String) throws -> EntrySum {
+            try EntrySum(
+                of: [a, b],
+                // An index may differ from its table.
+                "FROM destination.\(table) NOT INDEXED WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL",
+                about: key.property, in: context)
+        }
+        let own = try sum(links.a, links.b, in: links.table)
+        guard let other = other?.links else { return own }
+        return try sum(other.b, other.a, in: other.table) == own ? own : nil
+    }
+
     private init(_ key: PropertyKey, _ links: StoredLinks) { (self.key, self.links) = (key, links) }
 
     /// The mappings that give new keys and whose associations the rules need.
@@ -55,10 +69,10 @@ struct StoredRelation: Sendable {
     }
 
     /// All stored relationships of the destination, each with its inverse, ordered by name.
-    static func all(in context: VerificationContext) throws -> [StoredRelation] {
+    static func all(in context: VerificationContext) -> [StoredRelation] {
         let (model, layout) = (context.destinationModel, context.destination)
         let known = rulesByKey(in: context)
-        return try layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
+        return layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
             let inverse = model.inverseKey(of: relationship)
             var relation = StoredRelation(key, StoredLinks(storage))
@@ -89,12 +103,7 @@ struct StoredRelation: Sendable {
                 rules.sort { $0.mapping.position < $1.mapping.position }
                 if relation.other != nil {
                     rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
-                    rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
-                } else if !relation.links.areInRowsOfA {
-                    // Positions that the source lacks follow from the order in which the rules yield the pairs.
-                    if rules.allSatisfy({ givesPositions($0, for: relation.links, in: context) }) {
-                        rules = try fromOneSide(rules, key, inverse, in: context)
-                    }
+                    rules += rules.flatMap { mirrors(of: $0, key, inverse, in: context) }
                 }
             }
             relation.rules = rules
@@ -112,77 +121,16 @@ struct StoredRelation: Sendable {
         }
     }
 
-    /// The rules of the side of a join table with fewer lookups, if both sides yield the same pairs.
-    private static func fromOneSide(
-        _ rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
-    ) throws -> [Rule] {
-        let sides = [false, true].map { isInverse in rules.filter { $0.isInverse == isInverse } }
-        let enough = [0, 1].first { side in
-            !sides[side].isEmpty && sides[1 - side].allSatisfy { isRepeated($0, by: sides[side], in: context) }
-        }
-        guard let enough, let rule = sides[enough].first,
-            let (relationship, _) = carriedLinks(rule, in: context),
-            sides[enough].allSatisfy({ carriedLinks($0, in: context) != nil })
-        else { return rules }
-        let highest = try [rule.mapping.source, relationship.destinationEntity].map { entity in
-            let table = try context.sourceTable(of: entity).name
-            return try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)") ?? 0
-        }
-        if highest[0] >= highest[1] { return sides[enough] }
-        let others = sides[enough].flatMap { mirrors(of: $0, key, inverse, isToMany: true, in: context) }
-        let targets = sides[enough].reduce(0) { $0 + $1.relationship.mappings.count }
-        let isWhole = others.count == targets && others.allSatisfy { $0.mapping.policy == nil }
-        return isWhole ? others : sides[enough]
-    }
-
-    /// Whether rules of the other side yield every pair of a rule, from the same join table of the source.
-    private static func isRepeated(_ rule: Rule, by others: [Rule], in context: VerificationContext) -> Bool {
-        guard let (own, table) = carriedLinks(rule, in: context) else { return false }
-        return rule.relationship.mappings.allSatisfy { name in
-            others.contains { other in
-                guard other.mapping.name == name, other.relationship.mappings.contains(rule.mapping.name),
-                    let (back, same) = carriedLinks(other, in: context)
-                else { return false }
-                return same == table && context.sourceModel.inverseKey(of: own)?.property == back.name
-            }
-        }
-    }
-
-    /// Whether the source stores every position that the destination's links have.
-    private static func givesPositions(
-        _ rule: Rule, for links: StoredLinks, in context: VerificationContext
-    ) -> Bool {
-        guard links.aOrder != nil || links.bOrder != nil else { return true }
-        guard let name = rule.relationship.sourceRelationship,
-            let storage = context.source.storage(of: name, in: rule.mapping.source)
-        else { return false }
-        let source = rule.isInverse ? StoredLinks(storage).reversed : StoredLinks(storage)
-        return (links.aOrder == nil || source.aOrder != nil) && (links.bOrder == nil || source.bOrder != nil)
-    }
-
-    /// The source's relationship and its join table, if a rule takes its links unchanged.
-    private static func carriedLinks(
-        _ rule: Rule, in context: VerificationContext
-    ) -> (relationship: Relationship, table: String)? {
-        guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-            let name = rule.relationship.sourceRelationship,
-            let relationship = context.sourceModel.relationship(name, of: rule.mapping.source),
-            case .join(let table, _, _, _, _)? = context.source.storage(of: name, in: rule.mapping.source)
-        else { return nil }
-        return (relationship, table)
-    }
-
     /// The mirrored rules of links taken unchanged: one for each mapping of the other side that keeps keys.
     private static func mirrors(
-        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isMirrored: Bool = false,
-        in context: VerificationContext
+        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
     ) -> [Rule] {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
             let name = rule.relationship.sourceRelationship,
             let link = context.sourceModel.relationship(name, of: rule.mapping.source),
             let back = context.sourceModel.inverse(of: link),
             // Where one side holds the keys of a link, the two cannot differ.
-            !isMirrored || !(link.isToMany || back.isToMany)
+            !link.isToMany, !back.isToMany
         else { return [] }
         return rule.relationship.mappings.compactMap { target in
             guard let other = context.mapping(named: target), other.keepsPrimaryKey else { return nil }
@@ -190,8 +138,8 @@ struct StoredRelation: Sendable {
                 name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
                 from: .keyPath(.variable("source"), [.key(back.name)]), isAutomatic: true)
             return Rule(
-                mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: isToMany,
-                isMirrored: isMirrored)
+                mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: false,
+                isMirrored: true)
         }
     }
 
@@ -228,14 +176,16 @@ struct StoredLinks: Sendable, Hashable {
     /// The position of `a` among the objects of a `b`, and of `b` among those of an `a`.
     var aOrder: String?
     var bOrder: String?
+    /// The column of the related objects' `Z_ENT` beside a foreign key, if they can be of several entities.
+    var entity: String?
 
     /// The links seen from the entity that declares the relationship.
     init(_ storage: RelationshipStorage) {
         switch storage {
-        case .foreignKey(let table, let column, _, let order):
-            (self.table, a, b, aOrder) = (table, Self.rowKey, column, order)
-        case .inverseForeignKey(let table, let column, _, let order):
-            (self.table, a, b, bOrder) = (table, column, Self.rowKey, order)
+        case .foreignKey(let table, let column, let entity, let order):
+            (self.table, a, b, aOrder, self.entity) = (table, Self.rowKey, column, order, entity)
+        case .inverseForeignKey(let table, let column, let entity, let order):
+            (self.table, a, b, bOrder, self.entity) = (table, column, Self.rowKey, order, entity)
         case .inverseless(let table, let column): (self.table, a, b) = (table, column, Self.rowKey)
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
             (self.table, a, b, aOrder, bOrder) = (table, own, other, ownOrder, otherOrder)

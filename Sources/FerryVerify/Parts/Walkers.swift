@@ -206,11 +206,13 @@ struct PartOutcome: Sendable, Codable {
     var isShown = false
     /// Relations whose foreign keys the row comparison could not confirm.
     var unshown: Set<String>?
+    /// The sums of ``MadeLinks`` by the name of their relation.
+    var links: [String: EntrySum]?
 
     /// All numbers of rows, without the report and the counts of mappings.
     var numbers: [Int64] {
         let single = [rows, made ?? 0, counted ?? 0, misplaced ?? 0]
-        return single + (tally ?? []) + (sums ?? []).map(\.count)
+        return single + (tally ?? []) + ((sums ?? []) + (links ?? [:]).values).map(\.count)
     }
 }
 

@@ -67,13 +67,15 @@ package final class PlainText {
 
     /// - Throws: ``PlainJSON/Invalid`` if the text is not UTF-8; what reads throw.
     func checkEncoding() throws {
-        var (check, offset) = (UTF8Check(), 0)
+        var offset = 0
         while offset < count {
-            let piece = try slice(offset..<min(offset + pieceBytes, count))
-            guard piece.withUnsafeBytes({ check.take($0) }) else { throw PlainJSON.Invalid(offset: 0) }
+            var piece = try slice(offset..<min(offset + pieceBytes, count))
+            if offset + piece.count < count { piece = piece[..<piece.endOfWholeCharacters] }
+            guard !piece.isEmpty, piece.withUnsafeBytes({ String(utf8: $0) }) != nil else {
+                throw PlainJSON.Invalid(offset: 0)
+            }
             offset += piece.count
         }
-        guard check.isAtBoundary else { throw PlainJSON.Invalid(offset: 0) }
     }
 
     // MARK: Parts
