@@ -20,9 +20,9 @@ package final class ResolvedStep: Sendable {
     package let overruled: [OverruledRule]
     /// The versions between source and destination of a composed step, in order.
     package let middle: [ModelVersion]
-    /// The positions of entity mappings by name, of equal names the first, and by source entity.
-    private let named: [String: Int]
-    private let ofSource: [String: [Int]]
+    /// The entity mappings by name, of equal names the first, and by source entity.
+    private let named: [String: ResolvedEntityMapping]
+    private let ofSource: [String: [ResolvedEntityMapping]]
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
@@ -36,8 +36,8 @@ package final class ResolvedStep: Sendable {
         hasPolicies = entityMappings.contains { $0.policy != nil }
         self.overruled = overruled
         self.middle = middle
-        named = Dictionary(first: entityMappings.indices.map { (entityMappings[$0].name, $0) })
-        ofSource = Dictionary(grouping: entityMappings.indices) { entityMappings[$0].source }
+        named = Dictionary(first: entityMappings.map { ($0.name, $0) })
+        ofSource = Dictionary(grouping: entityMappings, by: \.source)
         var seen: Set<FerryWarning> = []
         self.warnings = warnings.filter { seen.insert($0).inserted }
     }
@@ -49,12 +49,10 @@ package final class ResolvedStep: Sendable {
             warnings: warnings, overruled: overruled, middle: middle)
     }
 
-    package func entityMapping(named name: String) -> ResolvedEntityMapping? { named[name].map { entityMappings[$0] } }
+    package func entityMapping(named name: String) -> ResolvedEntityMapping? { named[name] }
 
     /// The entity mappings of one source entity, in processing order.
-    package func entityMappings(of source: String) -> [ResolvedEntityMapping] {
-        (ofSource[source] ?? []).map { entityMappings[$0] }
-    }
+    package func entityMappings(of source: String) -> [ResolvedEntityMapping] { ofSource[source] ?? [] }
 
     /// Source entities without an entity mapping, including abstract ones.
     package var droppedEntities: [String] { source.model.sortedEntityNames.filter { ofSource[$0] == nil } }

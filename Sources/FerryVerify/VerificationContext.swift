@@ -46,13 +46,11 @@ final class VerificationContext {
     /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
-    /// The mappings by the root of their destination entity, and by both kinds of keys that they give.
-    ///
-    /// As indexes into the step's mappings: each context has its own, and copies of a mapping take much memory.
-    private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings.indices) {
-        destinationModel.root(of: step.entityMappings[$0].destination)
+    /// The mappings by the root of their destination entity; those that give new keys in the order of these.
+    private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings) {
+        destinationModel.root(of: $0.destination)
     }
-    private var newKeyMappings: [String: [Int]] = [:]
+    private var newKeyMappings: [String: [ResolvedEntityMapping]] = [:]
     /// The destination's foreign keys by table, ordered by name, and its columns of to-many links without inverse.
     private(set) lazy var foreignKeys = Dictionary(
         grouping: destination.relationshipStorage.compactMap { key, storage -> (table: String, key: PropertyKey)? in
@@ -325,7 +323,7 @@ final class VerificationContext {
 
     /// Entity mappings that write into a destination root table.
     func mappings(into root: String) -> [ResolvedEntityMapping] {
-        (mappingsByRoot[root] ?? []).map { step.entityMappings[$0] }
+        mappingsByRoot[root] ?? []
     }
 
     func mapping(named name: String) -> ResolvedEntityMapping? {
@@ -356,24 +354,19 @@ final class VerificationContext {
     func newKeyMappings(into root: String) -> [ResolvedEntityMapping] {
         let known = newKeyMappings[root] ?? orderedNewKeyMappings(into: root)
         newKeyMappings[root] = known
-        return known.map { step.entityMappings[$0] }
+        return known
     }
 
-    private func orderedNewKeyMappings(into root: String) -> [Int] {
-        let mappings = step.entityMappings
-        var waiting = mappings.indices.filter {
-            let mapping = mappings[$0]
+    private func orderedNewKeyMappings(into root: String) -> [ResolvedEntityMapping] {
+        var waiting = step.entityMappings.filter { mapping in
             if mapping.policy != nil { return verification.policies.newKeys[mapping.position]?[root] != nil }
             return !mapping.keepsPrimaryKey && destinationModel.root(of: mapping.destination) == root
         }
-        var ordered: [Int] = []
+        var ordered: [ResolvedEntityMapping] = []
         while !waiting.isEmpty {
             let index = waiting.firstIndex { candidate in
-                mappings[candidate].unique.isEmpty
-                    || !waiting.contains {
-                        mappings[$0].unique.isEmpty
-                            && mappings[$0].destination == mappings[candidate].destination
-                    }
+                candidate.unique.isEmpty
+                    || !waiting.contains { $0.unique.isEmpty && $0.destination == candidate.destination }
             }
             guard let index else { preconditionFailure("a mapping without unique never waits") }
             ordered.append(waiting.remove(at: index))

@@ -12,7 +12,7 @@ final class AssociationTables {
         for table in tables.values { try table.flush() }
     }
 
-    /// By the position of the mapping: a row's walk asks for each object, and a mapping is large.
+    /// By the position of the mapping.
     func table(of position: Int) throws(DatabaseError) -> AssociationTable {
         if let known = tables[position] { return known }
         let table = try AssociationTable("lookups.association_\(position)", on: connection)
