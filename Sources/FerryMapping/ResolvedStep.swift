@@ -20,9 +20,10 @@ package final class ResolvedStep: Sendable {
     package let overruled: [OverruledRule]
     /// The versions between source and destination of a composed step, in order.
     package let middle: [ModelVersion]
-    /// The entity mappings by name, of equal names the first, and by source entity.
+    /// The entity mappings by name, of equal names the first.
     private let named: [String: ResolvedEntityMapping]
-    private let ofSource: [String: [ResolvedEntityMapping]]
+    /// The entity mappings by source entity, in processing order.
+    package let mappingsOfSource: [String: [ResolvedEntityMapping]]
 
     package init(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
@@ -37,7 +38,7 @@ package final class ResolvedStep: Sendable {
         self.overruled = overruled
         self.middle = middle
         named = Dictionary(first: entityMappings.map { ($0.name, $0) })
-        ofSource = Dictionary(grouping: entityMappings, by: \.source)
+        mappingsOfSource = Dictionary(grouping: entityMappings, by: \.source)
         var seen: Set<FerryWarning> = []
         self.warnings = warnings.filter { seen.insert($0).inserted }
     }
@@ -52,10 +53,10 @@ package final class ResolvedStep: Sendable {
     package func entityMapping(named name: String) -> ResolvedEntityMapping? { named[name] }
 
     /// The entity mappings of one source entity, in processing order.
-    package func entityMappings(of source: String) -> [ResolvedEntityMapping] { ofSource[source] ?? [] }
+    package func entityMappings(of source: String) -> [ResolvedEntityMapping] { mappingsOfSource[source] ?? [] }
 
     /// Source entities without an entity mapping, including abstract ones.
-    package var droppedEntities: [String] { source.model.sortedEntityNames.filter { ofSource[$0] == nil } }
+    package var droppedEntities: [String] { source.model.sortedEntityNames.filter { mappingsOfSource[$0] == nil } }
 
     package var versions: [ModelVersion] { [source] + middle + [destination] }
 }

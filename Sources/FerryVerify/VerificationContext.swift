@@ -326,10 +326,6 @@ final class VerificationContext {
         mappingsByRoot[root] ?? []
     }
 
-    func mapping(named name: String) -> ResolvedEntityMapping? {
-        step.entityMapping(named: name)
-    }
-
     /// The source root entities whose objects keep their keys in a destination root table.
     func sourceRoots(into root: String) -> Set<String> {
         Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })

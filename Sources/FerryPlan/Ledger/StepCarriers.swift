@@ -32,7 +32,7 @@ struct Carrier: Sendable, Hashable {
 struct StepCarriers {
     let step: ResolvedStep
     let model: ManagedObjectModel
-    let mappings: [String: [ResolvedEntityMapping]]
+    var mappings: [String: [ResolvedEntityMapping]] { step.mappingsOfSource }
     private(set) var all: [StoredProperty: [Carrier]] = [:]
     /// Whether a function computes any value anew.
     private(set) var transforms = false
@@ -41,7 +41,6 @@ struct StepCarriers {
     init(_ step: ResolvedStep) {
         self.step = step
         model = step.source.model
-        mappings = Dictionary(grouping: step.entityMappings, by: \.source)
         for mapping in step.entityMappings {
             if let policy = mapping.policy { policyEntities[mapping.source] = policy }
             for attribute in mapping.attributes {

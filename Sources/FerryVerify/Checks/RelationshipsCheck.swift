@@ -155,7 +155,7 @@ extension StoredRelation {
             || rules.contains { rule in
                 isUnknown(rule.mapping)
                     || rule.relationship.mappings.contains { name in
-                        context.mapping(named: name).map(isUnknown) ?? false
+                        context.step.entityMapping(named: name).map(isUnknown) ?? false
                     }
             }
     }

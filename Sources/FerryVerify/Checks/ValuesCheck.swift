@@ -39,7 +39,7 @@ private struct SourceValues: Sendable {
     private let toldObjects: Int64
 
     static func all(_ told: [ToldLoss], in context: VerificationContext) -> [SourceValues] {
-        let mappings = Dictionary(grouping: context.step.entityMappings, by: \.source)
+        let mappings = context.step.mappingsOfSource
         let pathEnds = Set(context.step.entityMappings.flatMap(\.attributes).flatMap { $0.expression?.pathEnds ?? [] })
         return mappings.keys.sorted().compactMap { entity in
             SourceValues(entity, mappings[entity] ?? [], told, pathEnds, in: context)

@@ -80,7 +80,8 @@ struct CarriedRelation: Sendable {
     ) -> StoredLinks? {
         let links = rules.map { rule -> StoredLinks? in
             guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-                rule.relationship.mappings.allSatisfy({ context.mapping(named: $0)?.keepsPrimaryKey == true }),
+                rule.relationship.mappings.allSatisfy({ context.step.entityMapping(named: $0)?.keepsPrimaryKey == true }
+                ),
                 let name = rule.relationship.sourceRelationship,
                 let storage = context.source.storage(of: name, in: rule.mapping.source)
             else { return nil }

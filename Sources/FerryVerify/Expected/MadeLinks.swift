@@ -25,7 +25,7 @@ struct MadeLinks: Sendable {
             !context.verification.isInPlace, !relation.isReflexive,
             rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
             rule.relationship.mappings.count == 1, let target = rule.relationship.mappings.first,
-            let target = context.mapping(named: target), target.source == rule.mapping.source,
+            let target = context.step.entityMapping(named: target), target.source == rule.mapping.source,
             target.keepsPrimaryKey != rule.mapping.keepsPrimaryKey
         else { return nil }
         let isOfKept = rule.mapping.keepsPrimaryKey

@@ -45,7 +45,7 @@ final class RelatedObjects {
             let rule = stored.relationship
             (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
-            let targets = rule.mappings.compactMap { context.mapping(named: $0).map(Target.init) }
+            let targets = rule.mappings.compactMap { context.step.entityMapping(named: $0).map(Target.init) }
             self.targets = targets
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }

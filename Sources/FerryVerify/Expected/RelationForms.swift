@@ -57,7 +57,7 @@ extension RelationForms.Form {
             self = .carried(links)
         } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
             relation.rules.flatMap(\.relationship.mappings).allSatisfy({
-                context.mapping(named: $0)?.keepsPrimaryKey ?? false
+                context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false
             })
         {
             self = .ruled

@@ -76,7 +76,7 @@ extension RelationPairs {
 
     private func isCarried(_ rule: StoredRelation.Rule) -> Bool {
         rule.relationship.isAutomatic && rule.mapping.keepsPrimaryKey
-            && rule.relationship.mappings.allSatisfy { context.mapping(named: $0)?.keepsPrimaryKey ?? false }
+            && rule.relationship.mappings.allSatisfy { context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false }
     }
 
     /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.

@@ -237,7 +237,7 @@ private struct LinkRules {
     private(set) var read: Set<String> = []
 
     init(in context: VerificationContext) {
-        mappings = Dictionary(grouping: context.step.entityMappings, by: \.source)
+        mappings = context.step.mappingsOfSource
         for mapping in context.step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping, in: context) }
             if let iteration = mapping.iteration { addNames(in: iteration.elements) }

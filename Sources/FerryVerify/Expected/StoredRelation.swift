@@ -64,7 +64,7 @@ struct StoredRelation: Sendable {
     /// The mappings that give new keys and whose associations the rules need.
     func associatedMappings(in context: VerificationContext) -> [ResolvedEntityMapping] {
         let names = Set(rules.map(\.mapping.name) + rules.flatMap(\.relationship.mappings))
-        let mappings = names.compactMap { context.mapping(named: $0) }
+        let mappings = names.compactMap { context.step.entityMapping(named: $0) }
         return mappings.filter { !$0.keepsPrimaryKey }.inOrder { $0.position < $1.position }
     }
 
@@ -133,7 +133,7 @@ struct StoredRelation: Sendable {
             !link.isToMany, !back.isToMany
         else { return [] }
         return rule.relationship.mappings.compactMap { target in
-            guard let other = context.mapping(named: target), other.keepsPrimaryKey else { return nil }
+            guard let other = context.step.entityMapping(named: target), other.keepsPrimaryKey else { return nil }
             let relationship = ResolvedRelationship(
                 name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
                 from: .keyPath(.variable("source"), [.key(back.name)]), isAutomatic: true)
