@@ -135,7 +135,7 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: house + optimization(of: "TestSupport")),
         // Random models and mappings, for tests and benchmarks.
         .target(
-            name: "RandomModels", dependencies: ["FerryModel", "FerryMapping", "FerryGenerate"],
+            name: "RandomModels", dependencies: ["FerryBase", "FerryModel", "FerryMapping", "FerryGenerate"],
             path: "Tests/RandomModels", swiftSettings: house + optimization(of: "RandomModels")),
         tests("BaseTests", of: ["FerryBase", "CHash"]),
         tests("SQLiteTests", of: ["FerryBase", "FerrySQLite", "CDatabase"]),

@@ -112,10 +112,10 @@ struct JSONElementsTests {
         do {
             let rows = try connection.rows(
                 """
-                SELECT ordinal, json, member0, member1 FROM source.t
+                SELECT quote(ordinal), quote(json), quote(member0), quote(member1) FROM source.t
                 CROSS JOIN ferry_json_each(\(arguments)) WHERE t.k = \(row)
                 """, parameters)
-            return "\(rows)"
+            return rows.map { $0.compactMap(\.text).joined(separator: " ") }.joined(separator: "\n")
         } catch {
             return connection.takeFunctionError().map { "\($0)" } ?? "no error of the function"
         }

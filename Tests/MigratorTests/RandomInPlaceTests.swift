@@ -58,18 +58,13 @@ struct RandomInPlaceTests {
                 store: URL(fileURLWithPath: store), models: paths.map { .url(URL(fileURLWithPath: $0)) },
                 mappings: [URL(fileURLWithPath: mapping)])
         }
-        var random = RandomMapping(
-            seed: seed, source: ("V1", models[0]), destination: ("V2", models[1]), kind: kind)
-        let text = try random.text { text in
-            try FileLayer().replace(mapping, with: Array(text.utf8))
-            do {
-                return try migrator().plan(.allowingLosses { $0.target = "V2" }, checksRows: true).refusals.isEmpty
-            } catch is FerryError {
-                return false
-            }
+        let random = RandomMapping(
+            seed: seed, from: ModelVersion(of: models[0], name: "V1"), to: ModelVersion(of: models[1], name: "V2"),
+            kind: kind)
+        let text = try random.write(to: mapping) {
+            try migrator().plan(.allowingLosses { $0.target = "V2" }, checksRows: true).refusals.isEmpty
         }
-        guard let text else { return nil }
-        try FileLayer().replace(mapping, with: Array(text.utf8))
+        guard text != nil else { return nil }
         return Pair(store: store, migrator: try migrator(), folder: place)
     }
 

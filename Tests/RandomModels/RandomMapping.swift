@@ -1,4 +1,6 @@
+internal import FerryBase
 internal import FerryGenerate
+internal import FerryMapping
 package import FerryModel
 
 /// The text of a mapping file (JSON) from one version of a random model to the next.
@@ -8,7 +10,7 @@ package import FerryModel
 package struct RandomMapping {
     var random: SeededRandom
     let matching: ModelMatching
-    private let names: (source: String, destination: String)
+    private let versions: (source: ModelVersion, destination: ModelVersion)
     private let kind: Kind
 
     package enum Kind: Sendable {
@@ -21,14 +23,11 @@ package struct RandomMapping {
         case wide
     }
 
-    package init(
-        seed: UInt64, source: (name: String, model: ManagedObjectModel),
-        destination: (name: String, model: ManagedObjectModel), kind: Kind = .any
-    ) {
+    package init(seed: UInt64, from source: ModelVersion, to destination: ModelVersion, kind: Kind = .any) {
         self.kind = kind
         random = SeededRandom(seed: seed, "mapping".stream, 0)
         matching = ModelMatching(source: source.model, destination: destination.model)
-        names = (source.name, destination.name)
+        versions = (source, destination)
     }
 
     /// One entity mapping.
@@ -47,16 +46,39 @@ package struct RandomMapping {
         var relationships: [(name: String, mapping: String?, from: String)] = []
     }
 
-    /// Returns the text, nil when not even the plain mapping is accepted; what is not accepted is left out again.
-    package mutating func text(accepts: (String) throws -> Bool) rethrows -> String? {
+    /// Writes a mapping file that can be planned and returns its text; nil when not even the plain mapping can be.
+    ///
+    /// Planning with each part of the mapping would take most of a test's time: a part is taken if the mapping resolves
+    /// with it. Only where the whole cannot be planned is each part planned, and left out again.
+    package func write(to path: String, plans: () throws -> Bool) throws -> String? {
+        func accepts(_ text: String, _ check: () throws -> Bool) throws -> Bool {
+            try FileLayer().replace(path, with: Array(text.utf8))
+            do { return try check() } catch is FerryError { return false }
+        }
+        var (whole, parts) = (self, self)
+        guard let text = try whole.text(accepts: { try accepts($0) { try resolves(path) } }) else { return nil }
+        if try accepts(text, plans) { return text }
+        guard let planned = try parts.text(accepts: { try accepts($0, plans) }) else { return nil }
+        try FileLayer().replace(path, with: Array(planned.utf8))
+        return planned
+    }
+
+    private func resolves(_ path: String) throws(FerryError) -> Bool {
+        let mapping = try MappingFile.load(path: path)
+        return MappingResolution.resolve(
+            source: versions.source, destination: versions.destination, mappingModels: [mapping]
+        ).problems.isEmpty
+    }
+
+    private mutating func text(accepts: (String) throws -> Bool) rethrows -> String? {
         guard var members = carried() else { return nil }
-        if try !accepts(Self.text(members, names)) {
+        if try !accepts(text(of: members)) {
             guard kind == .wide else { return nil }
             members = withoutConversions(members)
-            guard try accepts(Self.text(members, names)) else { return nil }
+            guard try accepts(text(of: members)) else { return nil }
         }
         func attempt(_ changed: [Member]) throws {
-            if try accepts(Self.text(changed, names)) { members = changed }
+            if try accepts(text(of: changed)) { members = changed }
         }
         for index in members.indices {
             var changed = members
@@ -89,7 +111,7 @@ package struct RandomMapping {
         for number in 0..<(kind == .wide ? 14 : 0) {
             if let changed = widened(members, number) { try attempt(changed) }
         }
-        return Self.text(members, names)
+        return text(of: members)
     }
 
     // MARK: Members
@@ -198,7 +220,7 @@ package struct RandomMapping {
 
     // MARK: Text
 
-    private static func text(_ members: [Member], _ names: (source: String, destination: String)) -> String {
+    private func text(of members: [Member]) -> String {
         let listed = members.map { member in
             var parts = [
                 "\"name\": \"\(member.name)\"", "\"source\": \"\(member.source)\"",
@@ -226,7 +248,7 @@ package struct RandomMapping {
             return "    { \(parts.joined(separator: ", ")) }"
         }
         return """
-            { "source": "\(names.source)", "destination": "\(names.destination)", "entityMappings": [
+            { "source": "\(versions.source.name)", "destination": "\(versions.destination.name)", "entityMappings": [
             \(listed.joined(separator: ",\n")) ] }
 
             """

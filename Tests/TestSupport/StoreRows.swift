@@ -23,12 +23,15 @@ package enum StoreRows {
             lines.append("table \(table): \(columns.map { "\($0[0].text ?? "") \($0[1].text ?? "")" })")
             let keys = try connection.rows(
                 "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [.text(table)])
-            let selected = columns.compactMap(\.[0].text).joined(separator: ", ")
-            let order = keys.compactMap(\.[0].text).joined(separator: ", ")
+            let selected = columns.compactMap(\.[0].text)
+            let order = keys.isEmpty ? selected : keys.compactMap(\.[0].text)
             for row in try connection.rows(
-                "SELECT \(selected) FROM \(table) ORDER BY \(order.isEmpty ? selected : order)")
+                """
+                SELECT \(selected.map { "quote(\($0))" }.joined(separator: ", "))
+                FROM \(table) ORDER BY \(order.joined(separator: ", "))
+                """)
             {
-                lines.append("  \(row)")
+                lines.append("  " + row.compactMap(\.text).joined(separator: " "))
             }
         }
         let others = try connection.rows(

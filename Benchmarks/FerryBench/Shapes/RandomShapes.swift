@@ -39,7 +39,7 @@ enum RandomShapes {
             let paths = try zip(names, models).map { try folder.model($0, $1) }
             var words = paths.flatMap { ["--models", $0] } + ["--to", names[count - 1]]
             if isMapped {
-                guard let mapping = try mapping(folder, seed: seed, paths, names, models) else { continue }
+                guard let mapping = try mapping(folder, seed: seed, paths, names) else { continue }
                 words += ["--mappings", mapping]
             }
             let entities = models[0].entities.values.filter { !$0.isAbstract }.count
@@ -61,16 +61,15 @@ enum RandomShapes {
     }
 
     private static func mapping(
-        _ folder: ShapeFolder, seed: UInt64, _ paths: [String], _ names: [String], _ models: [ManagedObjectModel]
+        _ folder: ShapeFolder, seed: UInt64, _ paths: [String], _ names: [String]
     ) throws -> String? {
         let catalog = try ModelCatalog(paths: paths)
         let (old, new) = (try catalog.version(named: names[0]), try catalog.version(named: names[1]))
-        var random = RandomMapping(seed: seed, source: (names[0], models[0]), destination: (names[1], models[1]))
-        let text = try random.text { text in
-            let mapping = try MappingFile.load(path: folder.mapping("mapping", text))
-            let planner = Planner(catalog: catalog, mappingModels: [mapping])
+        let path = try folder.mapping("mapping", "")
+        let text = try RandomMapping(seed: seed, from: old, to: new).write(to: path) {
+            let planner = Planner(catalog: catalog, mappingModels: [try MappingFile.load(path: path)])
             return planner.plan(from: old, to: new, rows: [:], areRowsEstimated: true).refusals.isEmpty
         }
-        return try text.map { try folder.mapping("mapping", $0) }
+        return text == nil ? nil : path
     }
 }

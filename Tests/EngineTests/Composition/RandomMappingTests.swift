@@ -23,9 +23,7 @@ struct RandomMappingTests {
         let folder = try TemporaryFolder()
         let path = folder.file("mapping.json")
         let versions = zip(["V1", "V2"], models).map { ModelVersion(of: $1, name: $0) }
-        var random = RandomMapping(seed: seed, source: ("V1", models[0]), destination: ("V2", models[1]))
-        return try random.text { text in
-            try FileLayer().replace(path, with: Array(text.utf8))
+        return try RandomMapping(seed: seed, from: versions[0], to: versions[1]).write(to: path) {
             let planner = Planner(
                 catalog: ModelCatalog(versions: versions), mappingModels: [try MappingFile.load(path: path)])
             return planner.plan(from: versions[0], to: versions[1], rows: [:], areRowsEstimated: true).refusals.isEmpty

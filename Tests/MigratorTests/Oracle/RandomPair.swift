@@ -121,19 +121,14 @@ final class RandomPair {
             words.append(MappingWords(inferred: old, new))
             return true
         }
-        var random = RandomMapping(
-            seed: seed &+ UInt64(step - 1), source: ("V\(step)", old), destination: ("V\(step + 1)", new),
-            kind: way.isWide ? .wide : .any)
+        let random = RandomMapping(
+            seed: seed &+ UInt64(step - 1), from: ModelVersion(of: old, name: "V\(step)"),
+            to: ModelVersion(of: new, name: "V\(step + 1)"), kind: way.isWide ? .wide : .any)
         texts.append("")
-        let path = mappings[texts.count - 1]
-        let text = try random.text { text in
-            try FileLayer().replace(path, with: Array(text.utf8))
-            do {
-                return try migrator().plan(configuration(to: "V\(step + 1)")).refusals.isEmpty
-            } catch is FerryError { return false }
+        let text = try random.write(to: mappings[texts.count - 1]) {
+            try migrator().plan(configuration(to: "V\(step + 1)")).refusals.isEmpty
         }
         guard let text else { return false }
-        try FileLayer().replace(path, with: Array(text.utf8))
         texts[texts.count - 1] = text
         words.append(try MappingWords(text, old, new))
         return true
