@@ -39,15 +39,24 @@ extension MigrationRun {
         return PlanReport.LongestUnit(
             kind: isOnStore ? .transaction : .swap, name: FileLayer.name(of: place.store),
             step: planned.plan.steps.count, rows: planned.rows.values.reduce(0, +),
-            seconds: try WorkRates(machine: machine(for: store)).seconds(items.bytesByKind))
+            seconds: try items.seconds * machine(for: store))
     }
 
-    /// The time of work on this machine before the run; a small store is migrated before a measurement would tell.
+    /// The time of work on this machine, relative to the expected; a small store is migrated before a measurement would
+    /// tell.
     func machine(for store: OpenedStore) throws -> Double {
         if let machine { return machine }
         let isMeasured = try store.contentBytes() > 4 << 20 || configuration.limits.budget != nil
-        let found = configuration.thresholds.machine ?? (isMeasured ? WorkRates.measuredMachine() : 1)
+        let found = configuration.thresholds.machine ?? (isMeasured ? Self.measuredMachine : 1)
         machine = found
         return found
+    }
+
+    private static var measuredMachine: Double {
+        // Each of its five statements reads or writes short rows, and its index has an entry for each.
+        let row = (TableSizes.rowWork + 25) * Double(SpeedProbe.rows)
+        let expected = (5 * WorkKind.statement.nanoseconds + WorkKind.sort.nanoseconds) * row / 1e9
+        // A measurement of a few milliseconds cannot show more.
+        return SpeedProbe.seconds().map { min(max($0 / expected, 0.25), 6) } ?? 1
     }
 }

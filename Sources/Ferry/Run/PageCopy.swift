@@ -18,7 +18,7 @@ struct PageCopy {
     /// Copies the rest of the pages.
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``, or the reason of the stop request; the next call then continues.
-    func run(_ reader: PageReader, stop: StopRequest) throws {
+    private func run(_ reader: PageReader, stop: StopRequest) throws {
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
         try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
