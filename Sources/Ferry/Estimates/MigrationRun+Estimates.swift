@@ -13,7 +13,7 @@ extension MigrationRun {
         let clones = try files.mayClone(at: FileLayer.parent(of: place.result))
         for (index, step) in planned.steps.enumerated() {
             if !isOnStore, !clones, step.items.contains(where: \.isStatement) {
-                items.append(WorkItem(.rows, step: index + 1, Self.copyOfPages, .pages, bytes: 2 * bytes))
+                items.append(WorkItem(.rows, step: index + 1, PageCopy.subject, .pages, bytes: 2 * bytes))
             }
             // On the store, only a full verification reads rows.
             items += step.items.filter { !isOnStore || configuration.verification == .full || $0.phase != .verify }
@@ -26,8 +26,6 @@ extension MigrationRun {
         }
         return items
     }
-
-    private static let copyOfPages = "copy of the store"
 
     func snapshotWork(of bytes: Double) -> WorkItem { WorkItem(.snapshot, nil, .pages, bytes: 3 * bytes) }
 

@@ -102,7 +102,7 @@ extension MigrationRun {
         if chunkTimes.count > 0 { report.chunks.longest = .clamped(nanoseconds: chunkTimes.longest) }
         report.resumed = isResumed
         report.wallTime = time(since: start)
-        report.earlierTime = .clamped(seconds: earlierSeconds)
+        report.earlierTime = .clamped(seconds: earlierPhases.map(\.seconds).reduce(0, +))
         report.estimates = estimates
         report.estimates?.wallTimeAfterTenth = meter?.secondsAfterTenth.map { .clamped(seconds: $0) }
         if let meter {

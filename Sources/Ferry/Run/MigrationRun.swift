@@ -29,7 +29,7 @@ final class MigrationRun {
     /// Whether an earlier call has done a part of the work.
     var isResumed = false
     /// The use of the phases in earlier calls.
-    private var earlierPhases: [PhaseUse] = []
+    private(set) var earlierPhases: [PhaseUse] = []
     /// Bytes of models, plan and statements, measured when the plan is made.
     private(set) var held: Int
     /// As many bytes as the limit if every share must be the least.
@@ -223,8 +223,6 @@ final class MigrationRun {
         noteTimes(session)
         try session.save()
     }
-
-    var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
     /// Whether a version, by name, is the target of the migration.
     private func isTarget(_ name: String) throws -> Bool {

@@ -12,6 +12,8 @@ struct PageCopy {
     private var copy: String { folder + "/copy.sqlite" }
     private var mark: String { folder + "/copied" }
 
+    /// What its progress reports name.
+    static let subject = "copy of the store"
     /// At most this many bytes are copied again after a stop.
     private static let copiedBytes: Int64 = 64 << 20
 
@@ -41,7 +43,7 @@ struct PageCopy {
     ///
     /// Where the volume can, the copy is a clone, which takes neither time nor space.
     func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, _ options: EngineOptions) throws {
-        options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
+        options.progress?(ProgressUpdate(phase: .rows, subject: Self.subject))
         guard let previous else {
             let reader = try PageReader(sourceGuard.connection)
             if try !reader.readsLog && clone(sourceGuard.clonedFile()) { return }
