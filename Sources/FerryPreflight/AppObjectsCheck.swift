@@ -12,18 +12,17 @@ struct AppObjectsCheck: PreflightCheck {
     var findings = PreflightFindings()
 
     /// The objects that cannot be carried into the new store; reads no rows.
-    func refusals() throws -> [FerryError] { try refusalsAndProgram(appObjects(isInPlace: isInPlace)).refusals }
+    func refusals() throws -> [FerryError] { try refusals(of: appObjects(isInPlace: isInPlace)) }
 
     mutating func check() throws {
         let appObjects = try appObjects(isInPlace: isInPlace)
-        let (refused, program) = try refusalsAndProgram(appObjects)
+        let refused = try refusals(of: appObjects)
         findings.refusals += refused
         guard let appObjects else { return }
         let inTheWay = try findLeftoversInTheWay(appObjects.leftovers)
         // Only a table that is not rewritten keeps columns that no model explains.
-        try findLeftovers(
-            appObjects.leftovers, besides: inTheWay,
-            keptIn: refused.isEmpty ? Set((program?.moves.altered ?? [:]).keys) : [])
+        let kept = try refused.isEmpty && isInPlace ? Set(input.inPlace.program().moves.altered.keys) : []
+        try findLeftovers(appObjects.leftovers, besides: inTheWay, keptIn: kept)
         for object in appObjects.dropped {
             findings.droppedObjects.append(object.name)
             warn(
@@ -45,29 +44,30 @@ struct AppObjectsCheck: PreflightCheck {
         StoreLayout.refusals(for: step.resolved.destination.model, foundTriggers: .of(layout))
     }
 
-    /// The objects beside the model; nil if the new store cannot be laid out.
-    private func appObjects(isInPlace: Bool) throws -> AppObjects? {
+    /// The layout of the new store, if there is one.
+    private func destination() throws -> StoreLayout? {
         guard layoutRefusals.isEmpty else { return nil }
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
-        return try AppObjects(
-            of: layout, into: destination, on: connection, dropping: options.dropping, inPlace: isInPlace)
+        return try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
     }
 
-    /// The refusals of a step, and its program in place, which takes long to plan for a step through many versions.
-    private func refusalsAndProgram(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], program: StepProgram?)
-    {
-        guard let appObjects else { return (layoutRefusals, nil) }
-        let fields = [options.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
+    /// The objects beside the model; nil if the new store cannot be laid out.
+    private func appObjects(isInPlace: Bool) throws -> AppObjects? {
+        try destination().map {
+            try AppObjects(of: layout, into: $0, on: connection, dropping: options.dropping, inPlace: isInPlace)
+        }
+    }
+
+    private func refusals(of appObjects: AppObjects?) throws -> [FerryError] {
+        guard let appObjects else { return layoutRefusals }
+        let fields = [input.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
-            guard unknown.isEmpty else { return (unknown, nil) }
-            switch try input.inPlace.attempt() {
-            case .success(let program): return (fields + (try refusalsOfLaterCopy()), program)
-            case .failure(let refusal): return ([refusal], nil)
-            }
+            guard unknown.isEmpty else { return unknown }
+            if case .failure(let refusal) = try input.inPlace.attempt() { return [refusal] }
+            return fields + (try refusalsOfLaterCopy())
         }
         let mirroring = try appObjects.mirroringRefusal(of: step.resolved, layout, on: connection)
-        return (appObjects.refusals + ([mirroring].compactMap { $0 } + fields).prefix(1), nil)
+        return appObjects.refusals + ([mirroring].compactMap { $0 } + fields).prefix(1)
     }
 
     /// Finds tables and columns of earlier versions, and counts their rows and values.
@@ -93,10 +93,8 @@ struct AppObjectsCheck: PreflightCheck {
     /// Returns the leftovers with rows.
     @discardableResult
     mutating func findLeftoversInTheWay(_ leftovers: [Leftover]? = nil) throws -> Set<Leftover> {
-        guard layoutRefusals.isEmpty else { return [] }
         let found = try leftovers ?? Leftover.all(in: layout, on: connection)
-        guard !found.isEmpty else { return [] }
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
+        guard !found.isEmpty, let destination = try destination() else { return [] }
         var inTheWay: Set<Leftover> = []
         for leftover in found {
             let heirs = step.resolved.entityMappings.filter { layout.table(of: $0.source)?.name == leftover.table }
@@ -171,7 +169,7 @@ struct AppObjectsCheck: PreflightCheck {
     }
 }
 
-extension PreflightOptions {
+extension PreflightInput {
     /// The refusal of a property of a mirrored store that a step renames or makes of another type, unless allowed.
     func refusalOfChangedFields(_ appObjects: AppObjects, by step: ResolvedStep) -> FerryError? {
         breaksSync || appObjects.mirroring == nil ? nil : MirroringRefusal.changedProperty(by: step)

@@ -2,17 +2,9 @@ package import FerryBase
 
 /// The disk space that a run needs beside the store at its peak, per volume.
 package struct DiskNeed {
-    /// What a step needs.
-    package struct Step: Sendable {
-        /// The most bytes beside the new store; of a step in place, those of its journal, its growth and its sorting.
-        package var peak: Int64
-        /// The bytes of the store that the step makes, or leaves.
-        package var destinationBytes: Int64
-
-        package init(peak: Int64 = 0, destinationBytes: Int64) {
-            (self.peak, self.destinationBytes) = (peak, destinationBytes)
-        }
-    }
+    /// The most bytes that a step needs beside the new store (of a step in place, for its journal, its growth and its
+    /// sorting), and the bytes of the store that it makes, or leaves.
+    package typealias Step = (peak: Int64, destinationBytes: Int64)
 
     private let files: FileLayer
     private var volumes: [UInt64: (folder: String, bytes: Int64)] = [:]

@@ -15,7 +15,7 @@ struct LargeTextsCheck: PreflightCheck {
     /// Looks for the longest texts in tables that have a row as long, which the sizes of rows tell.
     mutating func check() throws {
         guard !isInPlace else { return }
-        let most = options.limits.wholeValueBytes + options.limits.valueBytes
+        let most = options.wholeValueBytes + options.valueBytes
         try findLargeElements()
         for table in layout.tables.values.inOrder(by: { $0.name < $1.name }) {
             guard try input.scans.longestRow(of: table.name, above: most) != nil else { continue }
@@ -29,7 +29,7 @@ struct LargeTextsCheck: PreflightCheck {
                 refuse(
                     FerryError(
                         .memoryLimitTooLow, valueOf: mapping.source, key: longest.key, entityMapping: mapping.name,
-                        memoryLimit: options.limits.memoryLimit, needed: longest.bytes, cause: nil))
+                        memoryLimit: options.memoryLimit, needed: longest.bytes, cause: nil))
                 break
             }
         }
@@ -38,7 +38,7 @@ struct LargeTextsCheck: PreflightCheck {
     /// Looks for JSON elements of `forEach` that are too long: each is in memory several times, as text and as value.
     private mutating func findLargeElements() throws {
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
-        let most = options.limits.valueBytes
+        let most = options.valueBytes
         for mapping in step.resolved.entityMappings {
             guard case .json(let value, let key)? = mapping.iteration?.elements,
                 let column = value.sourceKey.flatMap({ layout.column(of: $0, in: mapping.source)?.name }),
@@ -52,8 +52,8 @@ struct LargeTextsCheck: PreflightCheck {
                 guard longest > most else { continue }
                 var refusal = FerryError(
                     .memoryLimitTooLow, valueOf: mapping.source, key: row, entityMapping: mapping.name,
-                    memoryLimit: options.limits.memoryLimit, needed: 8 * longest, cause: nil)
-                let readable = options.limits.chunkBytes / 2
+                    memoryLimit: options.memoryLimit, needed: 8 * longest, cause: nil)
+                let readable = options.chunkBytes / 2
                 if longest > readable {
                     refusal.remedy = """
                         An element of JSON of more than \(readable >> 20) MiB cannot be read at any limit: have the app shorten it.

@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
@@ -11,16 +11,14 @@ internal import FerryStore
 ///
 /// Preflight knows what follows from an object's own attributes: values, filters, and the elements of the first step.
 /// The step itself checks requirements that depend on related objects, a found object or code, when it begins.
-package struct LaterStepsCheck {
-    private let input: PreflightInput
-
-    package init(_ input: PreflightInput) { self.input = input }
+struct LaterStepsCheck: PreflightCheck {
+    let input: PreflightInput
+    var findings = PreflightFindings()
 
     private var plan: MigrationPlan { input.plan }
-    private var layout: StoreLayout { input.layout }
 
-    package func refusals() throws -> [FerryError] {
-        guard plan.steps.count > 1 else { return [] }
+    mutating func check() throws {
+        guard plan.steps.count > 1, plan.refusedSteps.isEmpty else { return }
         var refusals = try refusalsOfObjects() + refusalsOfTriggers()
         for (index, step) in plan.steps.enumerated().dropFirst() {
             refusals += try refusalsOfCounts(of: index)
@@ -29,18 +27,17 @@ package struct LaterStepsCheck {
             refusals += try unfitValues(of: index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
-        return refusals
+        findings.refusals += refusals
     }
 
     /// The refusals that counts of rows tell, where the store's rows show how many a step reads.
-    package func refusalsOfCounts() throws -> [FerryError] {
-        try plan.steps.indices.dropFirst().flatMap(refusalsOfCounts)
+    func refusalsOfCounts() throws -> [FerryError] {
+        plan.refusedSteps.isEmpty ? try plan.steps.indices.dropFirst().flatMap(refusalsOfCounts) : []
     }
 
     private func refusalsOfCounts(of index: Int) throws -> [FerryError] {
         guard let rows = plan.steps[index].sourceRows else { return [] }
-        let known = input.rowChecks(ofStep: index, rows: rows)
-        return try known.valuesWithoutSource(withKeys: false).refusals + known.rowsOfAbstractEntities()
+        return try input.rowChecks(ofStep: index, rows: rows).refusalsOfCounts(withKeys: false)
     }
 
     /// The triggers that the first step carries over unchanged and a later step cannot lay out.
@@ -62,11 +59,11 @@ package struct LaterStepsCheck {
         else { return [] }
         let appObjects = try AppObjects(
             of: layout, into: StoreLayout.canonical(for: first.resolved.destination.model, foundTriggers: .assumed),
-            on: input.connection, dropping: input.options.dropping, inPlace: first.mode == .inPlace)
+            on: connection, dropping: options.dropping, inPlace: first.mode == .inPlace)
         guard appObjects.refusals.isEmpty else { return [] }
         return try plan.steps.dropFirst().flatMap { step in
             let mirroring = appObjects.mirroring.flatMap { MirroringRefusal.find($0, step.resolved) }
-            return [mirroring, input.options.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
+            return [mirroring, input.refusalOfChangedFields(appObjects, by: step.resolved)].compactMap { $0 }
                 + appObjects.refusals(
                     from: try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed),
                     into: try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed))
@@ -90,7 +87,7 @@ package struct LaterStepsCheck {
     }
 
     /// The new uniqueness constraints that the store's own rows do not prove.
-    package func untoldConstraints() -> [String] {
+    func untoldConstraints() -> [String] {
         plan.steps.enumerated().flatMap { index, step in
             step.needsUniqueValues.filter { index == 0 ? !$0.isKnown : traced($0, index) == nil }
                 .flatMap { check in check.names.map { "\(check.entity).\($0)" } }
@@ -111,7 +108,7 @@ package struct LaterStepsCheck {
             where !origin.fetches && checks.rows[origin.source, default: 0] > 0
                 && layout.table(of: origin.source) != nil
             {
-                var questions = try ValueChecks(of: origin, in: layout, now: input.options.now)
+                var questions = try ValueChecks(of: origin, in: layout, now: options.now)
                 for rule in origin.attributes {
                     guard let attribute = model.attribute(rule.name, of: mapping.destination) else { continue }
                     let isCounted = mapping.readsEveryObject && rule.leavesEmpty(attribute)
@@ -140,7 +137,7 @@ package struct LaterStepsCheck {
     }
 
     /// The attributes of later steps that may lack a mandatory value, or not take one, and that the store does not tell.
-    package func untoldValues() -> [String] {
+    func untoldValues() -> [String] {
         plan.steps.indices.dropFirst().flatMap { index in
             let step = plan.steps[index].resolved
             return step.entityMappings.filter { $0.policy == nil }.flatMap { mapping in

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerrySQLite
 internal import FerryStore
 
@@ -44,6 +45,5 @@ struct PagesCheck: PreflightCheck {
             also = ", or leave it as it is with \(setting: .damaged, .choice("keep"))"
         }
         refuse(FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also)."))
-        findings.isUnreadable = true
     }
 }

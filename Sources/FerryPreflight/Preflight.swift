@@ -13,7 +13,7 @@ package struct Preflight {
     private static var checks: [any PreflightCheck.Type] {
         [
             PagesCheck.self, ValuesCheck.self, LargeTextsCheck.self, AppObjectsCheck.self, ForbiddenRowsCheck.self,
-            RelationshipsCheck.self, DamageCheck.self,
+            RelationshipsCheck.self, DamageCheck.self, LaterStepsCheck.self,
         ]
     }
 
@@ -28,7 +28,8 @@ package struct Preflight {
             check.findings = findings
             try check.check()
             findings = check.findings
-            if findings.isUnreadable { return }
+            // Rows of damaged pages cannot be read.
+            if findings.refusals.contains(where: { $0.code == .storeDamaged }) { return }
         }
     }
 
@@ -36,6 +37,7 @@ package struct Preflight {
     package mutating func checkWithoutScans() throws {
         var objects = AppObjectsCheck(input: input, findings: findings)
         objects.findings.refusals += try objects.refusals() + refusalsOfCounts()
+        objects.findings.refusals += try LaterStepsCheck(input: input).refusalsOfCounts()
         try objects.findLeftoversInTheWay()
         try objects.findLostHistory()
         findings = objects.findings
@@ -53,6 +55,6 @@ package struct Preflight {
             return first == 1
         }
         checks.rows = checks.rows.filter { present.contains($0.key) }
-        return try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
+        return try checks.refusalsOfCounts()
     }
 }

@@ -33,16 +33,20 @@ package struct PreflightInput {
     /// The tables whose pages and rows are checked; nil for all.
     package var checkedTables: Set<String>?
     package var scans: TableScans
-    package var options: PreflightOptions
+    /// Those of the run's first step.
+    package var options: EngineOptions
+    /// Whether properties of a mirrored store may get another name or type.
+    package var breaksSync: Bool
 
     package init(
         path: String, connection: Connection, plan: MigrationPlan, inPlace: ProgramInPlace,
         layout: StoreLayout, inspection: StoreInspection, rows: [String: Int64], checkedTables: Set<String>?,
-        scans: TableScans, options: PreflightOptions
+        scans: TableScans, options: EngineOptions, breaksSync: Bool
     ) {
         (self.path, self.connection, self.plan) = (path, connection, plan)
         (self.inPlace, self.layout, self.inspection, self.rows) = (inPlace, layout, inspection, rows)
-        (self.checkedTables, self.scans, self.options) = (checkedTables, scans, options)
+        (self.checkedTables, self.scans) = (checkedTables, scans)
+        (self.options, self.breaksSync) = (options, breaksSync)
     }
 
     /// The step that reads the store; the stores that later steps read do not exist yet.
@@ -62,22 +66,8 @@ package struct PreflightInput {
     func rowChecks(ofStep index: Int, rows: [String: Int64]) -> RowChecks {
         RowChecks(
             ofStep: index, of: plan, scans: scans, layout: layout, rows: rows,
-            longestValue: options.limits.wholeValueBytes, now: options.now)
+            longestValue: options.wholeValueBytes, now: options.now)
     }
-}
-
-/// The settings of a migration on which the checks depend.
-package struct PreflightOptions {
-    package var damaged = DamagedRows.refuse
-    /// The objects of the app that are left out.
-    package var dropping: Set<String> = []
-    package var breaksSync = false
-    /// The limits of memory, from which the largest values follow.
-    package var limits: EngineOptions
-    /// The time for expressions that ask for it.
-    package var now: Double
-
-    package init(limits: EngineOptions, now: Double) { (self.limits, self.now) = (limits, now) }
 }
 
 /// What the checks find in a store.
@@ -94,8 +84,6 @@ package struct PreflightFindings {
     package internal(set) var kept: [Rows] = []
     package internal(set) var leftovers: [(leftover: Leftover, rows: Int64?)] = []
     package internal(set) var droppedObjects: [String] = []
-    /// Whether the store's pages are damaged, so that no rows can be read.
-    var isUnreadable = false
 }
 
 extension PreflightCheck {
@@ -104,7 +92,7 @@ extension PreflightCheck {
     var connection: Connection { input.connection }
     var layout: StoreLayout { input.layout }
     var step: StepPlan { input.step }
-    var options: PreflightOptions { input.options }
+    var options: EngineOptions { input.options }
     var isInPlace: Bool { input.isInPlace }
     var isCopiedLater: Bool { input.isCopiedLater }
 

@@ -67,7 +67,7 @@ struct RelationshipsCheck: PreflightCheck {
             for relationship in step.resolved.destination.model.relationships(of: mapping.destination)
             where relationship.isToMany && !relationship.isTransient {
                 guard let limits = RelationshipLimits(relationship),
-                    let origin = origin(of: relationship, in: mapping),
+                    let origin = origin(of: relationship, in: mapping, checks),
                     let query = limits.violations(
                         of: origin.storage, by: place.table, where: "a.Z_ENT = \(place.number)")
                 else { continue }
@@ -91,7 +91,7 @@ struct RelationshipsCheck: PreflightCheck {
     /// The links of the source that a relationship takes over, by a rule of its own or of its inverse; without the
     /// relationship of the source if that has no inverse.
     private func origin(
-        of relationship: Relationship, in mapping: ResolvedEntityMapping
+        of relationship: Relationship, in mapping: ResolvedEntityMapping, _ checks: RowChecks
     ) -> (source: Relationship?, storage: RelationshipStorage)? {
         let old = layout.model
         func links(_ name: String) -> (source: Relationship?, storage: RelationshipStorage)? {
@@ -103,12 +103,10 @@ struct RelationshipsCheck: PreflightCheck {
         if let name = mapping.relationships.first(where: { $0.name == relationship.name })?.sourceRelationship {
             return links(name)
         }
-        for other in step.resolved.entityMappings
-        where step.resolved.destination.model.isKind(other.destination, of: relationship.destinationEntity) {
-            guard let rule = other.relationships.first(where: { $0.name == relationship.inverseName }),
-                rule.mappings.contains(mapping.name), let name = rule.sourceRelationship,
-                let back = old.relationship(name, of: other.source)
-            else { continue }
+        for (other, rule) in checks.rulesOfInverse(of: relationship, to: mapping) {
+            guard let name = rule.sourceRelationship, let back = old.relationship(name, of: other.source) else {
+                continue
+            }
             if let inverse = back.inverseName { return links(inverse) }
             guard
                 case .foreignKey(let table, let column, let entity, let order)? = layout.storage(

@@ -123,12 +123,13 @@ extension RowChecks {
     }
 
     /// The rules that set a relationship from its other side, with their entity mappings.
-    private func rulesOfInverse(
+    func rulesOfInverse(
         of relationship: Relationship, to mapping: ResolvedEntityMapping
     ) -> [(mapping: ResolvedEntityMapping, rule: ResolvedRelationship)] {
         guard let inverse = model.inverse(of: relationship) else { return [] }
         return step.resolved.entityMappings.compactMap { other in
-            other.rule(inverse.name, to: mapping).map { (other, $0) }
+            guard model.isKind(other.destination, of: relationship.destinationEntity) else { return nil }
+            return other.rule(inverse.name, to: mapping).map { (other, $0) }
         }
     }
 

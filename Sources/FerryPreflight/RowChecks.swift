@@ -38,8 +38,7 @@ package struct RowChecks {
     }
 
     /// Mandatory attributes that an entity mapping gives no value at all; `withKeys`: the store has the step's rows.
-    package func valuesWithoutSource(withKeys: Bool = true) throws -> (refusals: [FerryError], warnings: [FerryWarning])
-    {
+    func valuesWithoutSource(withKeys: Bool = true) throws -> (refusals: [FerryError], warnings: [FerryWarning]) {
         var refusals: [FerryError] = []
         var warnings: [FerryWarning] = []
         for check in step.needsRowCheck {
@@ -77,7 +76,12 @@ package struct RowChecks {
         return (table.name, number)
     }
 
-    package func rowsOfAbstractEntities() -> [FerryError] {
+    /// What counts of rows tell: mandatory attributes without a value, and rows of entities that become abstract.
+    package func refusalsOfCounts(withKeys: Bool = true) throws -> [FerryError] {
+        try valuesWithoutSource(withKeys: withKeys).refusals + rowsOfAbstractEntities()
+    }
+
+    func rowsOfAbstractEntities() -> [FerryError] {
         step.needsEmptySource.compactMap { check in
             rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
         }

@@ -5,16 +5,12 @@ internal import FerryModel
 internal import FerryPlan
 
 /// What is not checked beforehand, in words.
-package struct UncheckedRows {
-    private let input: PreflightInput
-
-    package init(_ input: PreflightInput) { self.input = input }
-
+extension PreflightInput {
     /// What a plan without scans has not looked at.
-    package var withoutScans: [String] {
-        guard input.plan.refusals.isEmpty else { return [] }
-        var scans = input.writesRows ? ["damaged pages, rows and links"] : []
-        let steps = input.plan.steps
+    package var notScanned: [String] {
+        guard plan.refusals.isEmpty else { return [] }
+        var scans = writesRows ? ["damaged pages, rows and links"] : []
+        let steps = plan.steps
         if let list = Self.attributes(steps, { $0.mandatoryValues(of: $1).map(\.destination) }) {
             scans.append("empty values of the mandatory \(list)")
         }
@@ -33,18 +29,18 @@ package struct UncheckedRows {
         let texts = steps.first?.resolved.source.model.sortedEntityNames.contains { entity in
             steps[0].resolved.source.model.attributes(of: entity).contains { $0.type == .string }
         }
-        if input.writesRows, texts == true { scans.append("texts above the memory limit") }
-        if input.plan.losses.contains(where: { $0.count.isEstimated }) {
+        if writesRows, texts == true { scans.append("texts above the memory limit") }
+        if plan.losses.contains(where: { $0.count.isEstimated }) {
             scans.append("the number of losses")
         }
         return scans
     }
 
     /// What only the run finds.
-    package var beforeRun: [String] {
-        guard input.plan.refusals.isEmpty else { return [] }
+    package var notChecked: [String] {
+        guard plan.refusals.isEmpty else { return [] }
         var list: [String] = []
-        let steps = input.plan.steps
+        let steps = plan.steps
         let policies = steps.flatMap { $0.resolved.entityMappings.compactMap(\.policy) }
         if let names = Self.list(policies) { list.append("what \(names) in code makes") }
         let merged = Self.attributes(steps) { step, mapping in
@@ -57,7 +53,7 @@ package struct UncheckedRows {
             }
         }
         if let fetched { list.append("values of \(fetched), which need a FETCH") }
-        let laterSteps = LaterStepsCheck(input)
+        let laterSteps = LaterStepsCheck(input: self)
         if let names = Self.list(laterSteps.untoldValues()) {
             list.append("values of \(names), which only an earlier step makes")
         }

@@ -13,7 +13,7 @@ struct RunFolderTests {
         try TinyStore.make(path, title: "old")
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
-        try MigrationSession(run, RunRecord(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
+        try RunSession(run, RunRecord(in: run, on: guardian)).save()
         try guardian.close()
         return run.path
     }
@@ -167,8 +167,9 @@ struct RunFolderTests {
 
     @Test("A record without the part of its kind is refused", arguments: ["migration", "rollback"])
     func refusesOtherKind(_ kind: String) throws {
-        let folder = try TemporaryFolder()
-        let path = try begin(folder)
+        let small = try SmallMigration()
+        #expect(throws: FerryError.self) { try small.migrator().migrate(.allowingLosses { $0.holdsSwap = true }) }
+        let path = small.store + ".ferry"
         let text = try String(decoding: files.read(path + "/run.json"), as: UTF8.self)
         let wrong =
             kind == "rollback"

@@ -52,7 +52,7 @@ private struct SwapStage {
     func command(faults: FaultPlan? = nil, largestLogged: Int64 = 1 << 30) throws {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
-        guard let session = run.session(of: try run.load()) else { return try run.remove() }
+        guard let session = try run.load().map({ RunSession(run, $0) }) else { return try run.remove() }
         if try !session.recover(at: path) {
             let guardian = try SourceGuard(
                 path: path, purpose: .migrating, files: files, sideFiles: session.head.sideFiles,

@@ -42,7 +42,6 @@ extension StoreFiles {
     @discardableResult
     public func control(_ order: RunOrder) throws -> RunOrders {
         let path = store.filePath
-        let files = FileLayer()
         let folder = RunFolder.path(beside: try realPath())
         guard try files.isLocked(folder + "/lock") else {
             throw FerryError(

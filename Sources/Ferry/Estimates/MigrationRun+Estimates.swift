@@ -13,7 +13,7 @@ extension MigrationRun {
         let clones = try files.mayClone(at: FileLayer.parent(of: place.result))
         for (index, step) in planned.steps.enumerated() {
             if !isOnStore, !clones, step.items.contains(where: \.isStatement) {
-                items.append(WorkItem(.rows, step: index + 1, Self.copyOfPages, .pages, bytes: 2 * bytes))
+                items.append(WorkItem(.rows, step: index + 1, PageCopy.subject, .pages, bytes: 2 * bytes))
             }
             // On the store, only a full verification reads rows.
             items += step.items.filter { !isOnStore || configuration.verification == .full || $0.phase != .verify }
@@ -27,8 +27,6 @@ extension MigrationRun {
         return items
     }
 
-    private static let copyOfPages = "copy of the store"
-
     func snapshotWork(of bytes: Double) -> WorkItem { WorkItem(.snapshot, nil, .pages, bytes: 3 * bytes) }
 
     /// The one transaction on the store, or the swap; nil if the run has neither, or the plan is refused.
@@ -39,15 +37,24 @@ extension MigrationRun {
         return PlanReport.LongestUnit(
             kind: isOnStore ? .transaction : .swap, name: FileLayer.name(of: place.store),
             step: planned.plan.steps.count, rows: planned.rows.values.reduce(0, +),
-            seconds: try WorkRates(machine: machine(for: store)).seconds(items.bytesByKind))
+            seconds: try items.seconds * machine(for: store))
     }
 
-    /// The time of work on this machine before the run; a small store is migrated before a measurement would tell.
+    /// The time of work on this machine, relative to the expected; a small store is migrated before a measurement would
+    /// tell.
     func machine(for store: OpenedStore) throws -> Double {
         if let machine { return machine }
         let isMeasured = try store.contentBytes() > 4 << 20 || configuration.limits.budget != nil
-        let found = configuration.thresholds.machine ?? (isMeasured ? WorkRates.measuredMachine() : 1)
+        let found = configuration.thresholds.machine ?? (isMeasured ? Self.measuredMachine : 1)
         machine = found
         return found
+    }
+
+    private static var measuredMachine: Double {
+        // Each of its five statements reads or writes short rows, and its index has an entry for each.
+        let row = (TableSizes.rowWork + 25) * Double(SpeedProbe.rows)
+        let expected = (5 * WorkKind.statement.nanoseconds + WorkKind.sort.nanoseconds) * row / 1e9
+        // A measurement of a few milliseconds cannot show more.
+        return SpeedProbe.seconds().map { min(max($0 / expected, 0.25), 6) } ?? 1
     }
 }

@@ -21,7 +21,7 @@ struct StepEstimate {
     ) throws -> [Self] {
         let bytes = try connection.contentBytes()
         guard planned.plan.refusals.isEmpty, planned.plan.steps.allSatisfy(\.canBeLaidOut) else {
-            return planned.plan.steps.map { _ in Self(disk: .init(destinationBytes: bytes)) }
+            return planned.plan.steps.map { _ in Self(disk: (0, destinationBytes: bytes)) }
         }
         var sizes = try TableSizes(of: planned.facts, on: connection)
         var kept = Double(bytes)
@@ -33,7 +33,7 @@ struct StepEstimate {
             let peak = min(work.peak(verifies: verify != .none), 0x1p52)
             return Self(
                 items: work.items + work.verification(verify, jobs),
-                disk: .init(peak: Int64(peak), destinationBytes: Int64(kept)))
+                disk: (Int64(peak), destinationBytes: Int64(kept)))
         }
     }
 }
@@ -59,12 +59,9 @@ private struct StepWork {
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .assumed)
         (self.step, number, before) = (step, index + 1, sizes)
         after = sizes.after(step.resolved, in: destination)
-        if index == 0, step.mode == .inPlace {
-            _ = try planned.inPlace?.attempt()
-            if let found = planned.inPlace?.found {
-                program = found
-                return
-            }
+        if index == 0, step.mode == .inPlace, case .success(let found)? = try planned.inPlace?.attempt() {
+            program = found
+            return
         }
         do throws(FerryError) {
             program = try StepProgram(step, source: sizes.layout, destination: destination)
@@ -75,11 +72,18 @@ private struct StepWork {
 
     // MARK: Operations
 
-    private var altering: [ProgramStatement] {
-        (program?.operations ?? []).filter { $0.phase == .rows }.flatMap(\.statements)
-    }
+    var items: [WorkItem] { (program?.operations ?? []).flatMap(items(of:)) }
 
-    var items: [WorkItem] { altering.map(statement) + (program?.operations ?? []).flatMap(operation) }
+    private func items(of operation: StepOperation) -> [WorkItem] {
+        switch operation.work {
+        case .rows(let positions): [rows(of: positions.map { step.resolved.entityMappings[$0] })]
+        case .links(let place, let contribution): [links(of: place, by: contribution)].compactMap(\.self)
+        case .joinTable(let table, let origin):
+            [item(.relationships, table.name, origin == nil ? .sort : .statement, 2 * after.work(on: table.name))]
+        case .statements(let statements): statements.map { item(of: $0, in: operation) }
+        case .policies, .settle, .highestKeys, .version: []
+        }
+    }
 
     /// The time of an operation on no rows, which reads the schema: on 50, 200 and 600 entities with three indexes each,
     /// a statement, an index and the verification of a table took 0.6 to 1.7, 1.3 to 2.1 and 4.4 to 6.3 ms.
@@ -87,8 +91,9 @@ private struct StepWork {
         _ phase: Phase, _ name: String?, _ kind: WorkKind, _ bytes: Double, rows: Double = 0
     ) -> WorkItem {
         let objects = after.layout.tables.count + after.layout.joinTables.count + after.layout.indexes.count
-        let fixed = WorkRates.bytes(kind, in: 400_000 + 2_800 * Double(objects))
-        return WorkItem(phase, step: number, name, kind, bytes: fixed + bytes, rows: rows)
+        var item = WorkItem(phase, step: number, name, kind, bytes: bytes, rows: rows)
+        item.seconds += (400_000 + 2_800 * Double(objects)) / 1e9
+        return item
     }
 
     private func lookups(_ count: Double) -> Double { count * TableSizes.rowWork }
@@ -96,7 +101,7 @@ private struct StepWork {
     /// The sizes in which a table has the name that it has when a statement runs.
     private func sizes(of table: String) -> TableSizes { before.has(table) ? before : after }
 
-    private func statement(_ statement: ProgramStatement) -> WorkItem {
+    private func item(of statement: ProgramStatement, in operation: StepOperation) -> WorkItem {
         var (kind, bytes) = (WorkKind.statement, 0.0)
         switch statement.tables {
         case .schema: break
@@ -106,44 +111,23 @@ private struct StepWork {
         case .drop(let name): (kind, bytes) = (.pages, before.bytes(of: name))
         case .index(let index): (kind, bytes) = (.sort, after.work(on: index))
         }
-        var item = item(.rows, statement.reason, kind, bytes)
-        item.isStatement = true
+        var item = item(operation.phase, operation.subject ?? statement.reason, kind, bytes)
+        item.isStatement = operation.phase == .rows
         return item
     }
 
-    private func operation(_ operation: StepOperation) -> [WorkItem] {
-        switch operation.work {
-        case .rows(let positions): [rows(of: positions)].compactMap { $0 }
-        case .links(let place, let contribution): [links(of: place, by: contribution)].compactMap { $0 }
-        case .joinTable(let table, let origin):
-            [item(.relationships, table.name, origin == nil ? .sort : .statement, 2 * after.work(on: table.name))]
-        case .statements(let statements) where operation.phase == .indexes:
-            statements.compactMap { statement in
-                switch statement.tables {
-                case .index(let index): item(.indexes, operation.subject, .sort, after.work(on: index))
-                case .rows(let name, let from):
-                    item(.indexes, operation.subject, name == from ? .statement : .sort, after.work(on: from))
-                default: nil
-                }
-            }
-        case .statements, .policies, .settle, .highestKeys, .version: []
-        }
-    }
-
     /// A pass over the rows of a table for mappings that share it.
-    private func rows(of positions: [Int]) -> WorkItem? {
-        let mappings = positions.map { step.resolved.entityMappings[$0] }
-        guard let first = mappings.first else { return nil }
+    private func rows(of mappings: [ResolvedEntityMapping]) -> WorkItem {
         let kind = mappings.contains { $0.executor == .row } ? WorkKind.rowsInSwift : .statement
-        var sum = item(.rows, first.name, kind, 0)
+        var (bytes, rows) = (0.0, 0.0)
         for mapping in mappings {
             let (read, made) = (before.rows(of: mapping.source), before.objects(madeBy: mapping))
             let found = program?.fills.inline(of: mapping).count { $0.contribution.key == .lookedUp } ?? 0
-            sum.bytes += before.work(of: mapping.source, rows: read) + after.work(of: mapping.destination, rows: made)
-            sum.bytes += lookups(made * Double(found + mapping.unique.count))
-            sum.rows += read
+            bytes += before.work(of: mapping.source, rows: read) + after.work(of: mapping.destination, rows: made)
+            bytes += lookups(made * Double(found + mapping.unique.count))
+            rows += read
         }
-        return sum
+        return item(.rows, mappings[0].name, kind, bytes, rows: rows)
     }
 
     /// The links that follow after all rows: an entry in a join table, or a key in a row that is there.
@@ -173,7 +157,7 @@ private struct StepWork {
             .map { item(.verify, $0, .verification, 2 * after.work(on: $0)) }
         // The rate is that of two threads, and more than eight are no faster; a quick verification reads a third.
         let share = 2 / Double(min(max(1, jobs), 8)) * (mode == .quick ? 1 / 3.0 : 1)
-        for index in items.indices { items[index].bytes *= share }
+        for index in items.indices { items[index].seconds *= share }
         return items
     }
 
@@ -187,6 +171,7 @@ private struct StepWork {
     /// The most bytes beside the new store: scratch and sorting; of statements, their journal and the file's growth.
     func peak(verifies: Bool) -> Double {
         let indexes = after.layout.indexes.map { after.bytes(of: $0) }
+        let altering = (program?.operations ?? []).filter { $0.phase == .rows }.flatMap(\.statements)
         let written = Set(
             altering.compactMap { statement -> String? in
                 if case .rows(let name, _) = statement.tables { name } else { nil }

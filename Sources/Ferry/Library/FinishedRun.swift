@@ -36,9 +36,7 @@ extension StoreFiles {
     ///
     /// - Throws: ``FerryError`` `.badLog` when the log cannot be read.
     public func history() throws -> [FinishedRun] {
-        let files = FileLayer()
-        let path = store.filePath
-        let entries = try RunLog(beside: try files.exists(path) ? files.realPath(path) : path, files: files).entries()
+        let entries = try RunLog(beside: realPath(), files: files).entries()
         var runs: [FinishedRun] = []
         for entry in entries {
             let isRollback = entry.kind == .rollback

@@ -108,16 +108,13 @@ public struct Migrator: Sendable {
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        let relay = EventRelay(onEvent)
         let stop = StopRequest(following: stop, configuration.limits.budget)
         var wait = StoreWait(
             limit: configuration.limits.wait, store: store.filePath,
             result: (configuration.output ?? store).filePath, stop: stop
-        ) { relay.send(.warning($0)) }
-        return try wait.repeating {
-            relay.restartClock()
-            return try migrate(configuration, stop: stop, relay: relay)
-        }
+        ) { onEvent(.warning($0)) }
+        // Each try measures its own phases: the record of the run has those before a wait.
+        return try wait.repeating { try migrate(configuration, stop: stop, relay: EventRelay(onEvent)) }
     }
 
     private func migrate(

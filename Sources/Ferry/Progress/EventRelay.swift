@@ -31,14 +31,15 @@ final class EventRelay: Sendable {
 
     var phases: [PhaseUse] { state.withLock { $0.clock.measured() } }
 
-    /// Measures from now on: the record of the run has the phases before a wait.
-    func restartClock() { state.withLock { $0.clock = PhaseClock() } }
+    /// Passes further reports to a meter.
+    func measure(by meter: ProgressMeter) { state.withLock { $0.meter = meter } }
 
-    /// Ends the present meter, and passes further reports to another one, if any.
-    func measure(by new: ProgressMeter?) {
+    /// Ends the present meter, if any, and returns it.
+    @discardableResult
+    func endMeasuring() -> ProgressMeter? {
         state.withLock { state in
             state.meter?.end()
-            state.meter = new
+            return state.meter.take()
         }
     }
 
@@ -121,12 +122,6 @@ extension [PhaseUse] {
     static func sum(_ first: Int64?, _ second: Int64?) -> Int64? {
         guard let first, let second else { return nil }
         return first.addingReportingOverflow(second).partialValue
-    }
-
-    func adding(_ others: [PhaseUse]) -> [PhaseUse] {
-        var all = self
-        for use in others { all.add(use) }
-        return all
     }
 }
 

@@ -149,7 +149,7 @@ extension RunLog.Entry {
         if migration.options.output != nil { (source, options) = (record.source, migration.options) }
         (now, mappingModels, isInPlace) = (migration.now, migration.mappingModels, migration.isInPlace)
         (isLike, adopts) = (migration.options.schema != nil, migration.options.adopts)
-        let (asked, found) = (migration.copying, migration.obstacles ?? .init())
+        let (asked, found) = (migration.copying, migration.obstacles)
         copying = Planner.Copying(
             allBecause: asked.allBecause ?? found.allBecause, mappedBecause: asked.mappedBecause ?? found.mappedBecause,
             wholeBecause: asked.wholeBecause ?? found.wholeBecause)

@@ -100,10 +100,9 @@ package struct RunRecord: Codable, Sendable {
         ///
         /// Else, without an output, one transaction changes the store itself.
         var runsInFolder = false
-        /// Why steps that could run in place are copies, by the executor; and what only the store showed, which is absent
-        /// in records of earlier tools.
+        /// Why steps that could run in place are copies, by the executor, and by what only the store showed.
         var copying = Planner.Copying()
-        var obstacles: Planner.Copying?
+        var obstacles = Planner.Copying()
         /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.
@@ -128,6 +127,10 @@ package struct RunRecord: Codable, Sendable {
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
         var stepCount: Int { passes.count }
+        /// Whether all work before the commit is recorded, so that the store can be the new one.
+        var isComplete: Bool { steps.count == stepCount }
+        /// Whether the run is one transaction on the store itself.
+        var isOnStore: Bool { isInPlace && !runsInFolder && options.output == nil }
     }
 
     /// The options that a call must repeat to resume the run.
@@ -171,13 +174,5 @@ package struct RunRecord: Codable, Sendable {
         var chunks: Int
         /// Absent until the step is verified.
         var verification: VerificationSummary?
-    }
-}
-
-extension RunRecord.Migration {
-    /// A record of a copy with default options, for tests.
-    package init(to target: String, chain: [String]) {
-        self.init(
-            options: RunRecord.Options(target: target), chain: chain, passes: chain.dropFirst().map { [$0] }, now: 0)
     }
 }

@@ -33,7 +33,7 @@ extension RunSession {
         try connection.syncFully()
         try connection.readSchema()
         // An app may have brought the old store to the same version.
-        let isDone = try isComplete && intent.isDone(on: connection)
+        let isDone = try head.migration?.isComplete != false && intent.isDone(on: connection)
         do {
             try JournalSwitch(connection: connection, session: self).restore(isDone: isDone, wasRolledBack: isHot)
         } catch {
@@ -58,7 +58,7 @@ extension RunSession {
         from error: any Error, at path: String, releasing sourceGuard: SourceGuard, trace: TraceHook?
     ) throws -> FerryWarning {
         do {
-            guard head.swap != nil, isComplete else { throw error }
+            guard head.swap != nil, head.migration?.isComplete != false else { throw error }
             // The guard may hold an exclusive lock on the store.
             sourceGuard.release()
             guard try recover(at: path, trace: trace) else { throw error }
@@ -110,7 +110,7 @@ extension RunSession {
             done.external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: folder.path)
         }
         let hashes = try OpenedStore.reading(store, files: files) { $0.metadata.hashes }
-        done.warnings = try [RunLog(beside: store, files: files).add(record, hashes: hashes)].compactMap { $0 }
+        done.warnings = try [RunLog(beside: store, files: files).add(head, hashes: hashes)].compactMap { $0 }
         return done
     }
 }

@@ -1,40 +1,27 @@
 internal import FerryBase
 
 /// A run at work: its folder, held by its lock, and its record, whose changes ``save()`` makes durable.
-package class RunSession {
+package final class RunSession {
     package let folder: RunFolder
-    /// The record; ``MigrationSession`` has what only a migration has.
     package var head: RunRecord
 
     package init(_ folder: RunFolder, _ head: RunRecord) {
         (self.folder, self.head) = (folder, head)
     }
 
-    package var record: RunRecord { head }
-    /// Whether all work before the commit is recorded, so that the store can be the new one.
-    var isComplete: Bool { true }
-
-    package final func save() throws { try folder.save(record) }
-}
-
-package final class MigrationSession: RunSession {
-    var migration: RunRecord.Migration
-
-    package init(_ folder: RunFolder, _ head: RunRecord, _ migration: RunRecord.Migration) {
-        self.migration = migration
-        super.init(folder, head)
+    /// The part of the record that only a migration has.
+    var migration: RunRecord.Migration {
+        get {
+            guard let migration = head.migration else { preconditionFailure("the run is a rollback") }
+            return migration
+        }
+        set { head.migration = newValue }
     }
 
-    package override var record: RunRecord {
-        var record = head
-        record.migration = migration
-        return record
-    }
+    package func save() throws { try folder.save(head) }
 
-    override var isComplete: Bool { migration.steps.count == migration.stepCount }
-
-    /// Whether the run is one transaction on the store itself.
-    var isOnStore: Bool { migration.isInPlace && !migration.runsInFolder && migration.options.output == nil }
+    /// Takes the record as it was last saved.
+    func takeSaved() { head = folder.record ?? head }
 
     /// The finished store of a step, counted from 1.
     func destination(ofStep number: Int) -> String { folder.stepFolder(number) + "/destination.sqlite" }
@@ -49,22 +36,5 @@ package final class MigrationSession: RunSession {
             .destinationChanged,
             "\(destination) was modified or removed after verification. \(store) is unchanged.",
             remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
-    }
-
-    /// Takes the record as it was last saved; without one, nothing was saved.
-    ///
-    /// - Returns: Whether there is one.
-    func takeSaved() -> Bool {
-        guard let record = folder.record, let migration = record.migration else { return false }
-        (head, self.migration) = (record, migration)
-        return true
-    }
-}
-
-extension RunFolder {
-    /// The session of the run whose record is in the folder; nil if there is none.
-    package func session(of record: RunRecord?) -> RunSession? {
-        guard let record else { return nil }
-        return record.migration.map { MigrationSession(self, record, $0) } ?? RunSession(self, record)
     }
 }

@@ -13,19 +13,17 @@ package struct Findings: Codable, Sendable {
     var leftovers: [MigrationReport.Leftover] = []
     var droppedObjects: [String] = []
     var warnings: [FerryWarning] = []
-    /// Absent in records of earlier tools.
-    var losses: [Loss]?
-    /// Absent in records of earlier tools.
-    var transformed: [Transformation]?
+    var losses: [Loss] = []
+    var transformed: [Transformation] = []
 
     /// The losses with the counts of a run, without those that lost nothing.
     func losses(countedBy mappings: [MigrationReport.EntityMappingReport]) -> [Loss] {
-        (losses ?? []).map { $0.counted(by: mappings) }.filter { $0.rows != 0 }
+        losses.map { $0.counted(by: mappings) }.filter { $0.rows != 0 }
     }
 
-    /// The losses of the chain, those of later steps marked so; nil in records of earlier tools.
-    var toldLosses: [ToldLoss]? {
-        losses?.filter { !$0.isOrder }.map { loss in
+    /// The losses of the chain, those of later steps marked so.
+    var toldLosses: [ToldLoss] {
+        losses.filter { !$0.isOrder }.map { loss in
             var told = ToldLoss(
                 entity: loss.entity, property: loss.property, number: loss.isEstimated ? nil : loss.rows)
             told.isOfLaterStep = loss.step > 1

@@ -7,12 +7,12 @@ internal import Foundation
 extension MigrationRun {
     /// Does the last piece of a run's work and ends the run; an error from after the commit is a warning.
     func finish(
-        _ session: MigrationSession, _ sourceGuard: SourceGuard, after work: () throws -> Void
+        _ session: RunSession, _ sourceGuard: SourceGuard, after work: () throws -> Void
     ) throws -> MigrationReport {
         do {
             try work()
         } catch {
-            guard session.takeSaved() else { throw error }
+            session.takeSaved()
             warn(
                 try session.recover(
                     from: error, at: place.result, releasing: sourceGuard, trace: configuration.trace))
@@ -47,7 +47,7 @@ extension MigrationRun {
             }
         }
         let done = session.finish(at: place.result, ownsExternalFiles: place.ownsExternalFiles)
-        relay.measure(by: nil)
+        meter = relay.endMeasuring()
         for warning in done.warnings { warn(warning) }
         noteTimes(session)
         warnOfMemory(session.head.phases)
@@ -55,7 +55,7 @@ extension MigrationRun {
     }
 
     /// Cleans up after a migration, and reports it.
-    func report(ending session: MigrationSession) -> MigrationReport {
+    func report(ending session: RunSession) -> MigrationReport {
         let external = cleanUp(after: session)
         var report = report(session.head, session.migration)
         report.externalFiles = external
@@ -102,7 +102,7 @@ extension MigrationRun {
         if chunkTimes.count > 0 { report.chunks.longest = .clamped(nanoseconds: chunkTimes.longest) }
         report.resumed = isResumed
         report.wallTime = time(since: start)
-        report.earlierTime = .clamped(seconds: earlierSeconds)
+        report.earlierTime = .clamped(seconds: earlierPhases.map(\.seconds).reduce(0, +))
         report.estimates = estimates
         report.estimates?.wallTimeAfterTenth = meter?.secondsAfterTenth.map { .clamped(seconds: $0) }
         if let meter {

@@ -11,7 +11,7 @@ internal import FerryVerify
 /// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
 struct StepHooks {
     let run: MigrationRun
-    let session: MigrationSession
+    let session: RunSession
     let plan: MigrationPlan
 
     /// Calls the app's hook before a step, and checks that it has not changed the step's source.

@@ -58,11 +58,6 @@ extension MigrationRun {
         return longest.time * 3 > budget
     }
 
-    /// Whether the store has anything that no model explains, history for example, which stays where it is.
-    func hasSurroundings(_ store: OpenedStore, _ layout: StoreLayout) throws -> Bool {
-        try !AppObjects(of: layout, into: layout, on: store.sourceGuard.connection, inPlace: true).isEmpty
-    }
-
     /// The reason why copy steps must fill all tables; nil if they need not.
     private func reasonToFillAll(_ planned: Planned, _ store: OpenedStore) throws -> String? {
         guard let first = planned.plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart else {
@@ -113,9 +108,8 @@ extension MigrationRun {
     ///
     /// `tables` are those whose rows are written; with nil, all may be.
     private func longRow(in tables: Set<String>?, _ facts: StoreFacts) throws -> String? {
-        let options = EngineOptions(limitsOf: configuration)
         for table in facts.layout.tablesInOrder where tables?.contains(table.name) != false {
-            guard let longest = try facts.scans.longestRow(of: table.name, above: options.wholeValueBytes) else {
+            guard let longest = try facts.scans.longestRow(of: table.name, above: engineOptions.wholeValueBytes) else {
                 continue
             }
             return

@@ -33,7 +33,7 @@ extension MigrationRun {
         var planned = Planned(plan: plan, facts: facts, inPlace: inPlace, copying: planner.copying)
         planned.plan.runsInFolderBecause = try reasonForFolder(planned, store, earlier)
         if isScoped { try count(in: writtenTables(planned), of: &planned, store, by: planner) }
-        planned.obstacles = try earlier.map { $0.obstacles ?? .init() } ?? obstacles(planned, store)
+        planned.obstacles = try earlier?.obstacles ?? obstacles(planned, store)
         if planned.obstacles != Planner.Copying() {
             // Steps that are copies write all tables.
             if planned.plan.isInPlace, planned.checkedTables != nil {
@@ -43,7 +43,10 @@ extension MigrationRun {
             planned.plan.runsInFolderBecause = try reasonForFolder(planned, store, earlier)
         }
         if planned.plan.steps.contains(where: { $0.mode == .copy }) {
-            planned.plan.keepsSurroundings = try hasSurroundings(store, planned.layout)
+            // What no model explains, history for example, stays where it is.
+            planned.plan.keepsSurroundings = try !AppObjects(
+                of: planned.layout, into: planned.layout, on: store.sourceGuard.connection, inPlace: true
+            ).isEmpty
         }
         try countLosses(of: &planned, on: store, asks: asksForLosses)
         planned.plan.warnings += ends.warnings

@@ -35,46 +35,47 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         (report.notScanned, report.notChecked) = ([], [])
-        guard let input = preflightInput(planned, store) else {
-            try report.addTables(of: planned.plan)
-            return report
+        if let (refusals, preflight) = try checked(planned, store, report.refusals, scanning: checksRows) {
+            report.refusals = refusals
+            if checksRows {
+                report.notChecked = preflight.input.notChecked
+                if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
+                report.warnings += warningsOfUnchecked(planned)
+            } else {
+                report.notScanned = preflight.input.notScanned
+            }
+            report.losses += preflight.findings.losses.map(Loss.init)
+            report.warnings += preflight.findings.warnings
         }
-        var preflight = Preflight(input)
-        let unchecked = UncheckedRows(input)
-        report.refusals = try refusals(report.refusals, planned, store, &preflight, scanning: checksRows)
-        if checksRows {
-            report.notChecked = unchecked.beforeRun
-            if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
-            report.warnings += warningsOfUnchecked(planned)
-        } else {
-            report.notScanned = unchecked.withoutScans
-        }
-        report.losses += preflight.findings.losses.map(Loss.init)
-        report.warnings += preflight.findings.warnings
         try report.addTables(of: planned.plan)
         return report
     }
 
-    /// The refusals with those of the checks, or without `scanning` with those that counts tell.
+    /// The refusals with those of the checks, or without `scanning` with those that counts tell; nil if there is nothing
+    /// to do, or the step that reads the store is refused.
     ///
     /// One refusal of all losses comes after the others: whoever allows the losses must not learn only then of the next
     /// refusal.
-    func refusals(
-        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight,
-        scanning: Bool = true
-    ) throws -> [FerryError] {
+    func checked(
+        _ planned: Planned, _ store: OpenedStore, _ known: [FerryError] = [], scanning: Bool = true
+    ) throws -> (refusals: [FerryError], preflight: Preflight)? {
+        guard let inPlace = planned.inPlace else { return nil }
+        var preflight = Preflight(
+            PreflightInput(
+                path: store.path, connection: store.sourceGuard.connection, plan: planned.plan, inPlace: inPlace,
+                layout: planned.layout, inspection: planned.inspection, rows: planned.rows,
+                checkedTables: planned.checkedTables, scans: planned.scans, options: engineOptions,
+                breaksSync: configuration.breaksSync))
         try FerryError.beforeRun(on: place.store) {
             try scanning ? preflight.check() : preflight.checkWithoutScans()
         }
         var refusals = known.filter { $0.code != .lossRefused } + preflight.findings.refusals
         if planned.plan.refusedSteps.isEmpty {
-            let later = LaterStepsCheck(preflight.input)
-            refusals += try scanning ? later.refusals() : later.refusalsOfCounts()
             refusals += try diskNeed(planned.plan, store, planned.steps.map(\.disk)).refusals()
         }
         let losses = configuration.refusal(
             of: planned.plan.losses + preflight.findings.losses, hasMappingModels: !inputs.mappingModels.isEmpty)
-        return refusals + [losses].compactMap { $0 }
+        return (refusals + [losses].compactMap { $0 }, preflight)
     }
 
     /// The public report of a plan, with its time and the disk space that it needs.
@@ -89,11 +90,12 @@ extension MigrationRun {
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps.map(\.disk)).bytesByFolder
         report.longestUnit = try longestUnit(planned, store)
-        let rates = WorkRates(machine: try machine(for: store))
-        report.snapshot = try snapshotEstimate(store, rates)
-        var seconds = try time(since: start).inSeconds + rates.seconds(work(planned, store).bytesByKind)
-        if readsRows, planned.writesRows { seconds += try rates.seconds(.pages, Double(store.contentBytes())) }
-        report.estimatedTime = .clamped(seconds: seconds)
+        report.snapshot = try snapshotEstimate(store)
+        var work = try work(planned, store)
+        if readsRows, planned.writesRows {
+            work.append(WorkItem(.preflight, nil, .pages, bytes: Double(try store.contentBytes())))
+        }
+        report.estimatedTime = .clamped(seconds: try time(since: start).inSeconds + work.seconds * machine(for: store))
         return report
     }
 
@@ -121,7 +123,7 @@ extension MigrationRun {
             snapshot: takesSnapshot ? (folder: snapshotFolder, share: shareOfSnapshot(store)) : nil, files: files)
     }
 
-    private func snapshotEstimate(_ store: OpenedStore, _ rates: WorkRates) throws -> PlanReport.Snapshot? {
+    private func snapshotEstimate(_ store: OpenedStore) throws -> PlanReport.Snapshot? {
         guard takesSnapshot else { return nil }
         let (bytes, share) = (Double(try store.contentBytes()), shareOfSnapshot(store))
         let isClone = configuration.snapshots.form == .clone
@@ -130,7 +132,7 @@ extension MigrationRun {
             try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
         return try PlanReport.Snapshot(
             isClone: isClone, bytes: Int64(bytes * share),
-            seconds: isClone ? 0 : rates.seconds([snapshotWork(of: bytes)].bytesByKind),
+            seconds: isClone ? 0 : snapshotWork(of: bytes).seconds * machine(for: store),
             mayBeCloned: isOneVolume && files.mayClone(at: folder))
     }
 

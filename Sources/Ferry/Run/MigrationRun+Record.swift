@@ -22,8 +22,9 @@ extension MigrationRun {
     func record(_ plan: MigrationPlan, of planned: Planned? = nil) -> RunRecord.Migration {
         RunRecord.Migration(
             options: options(plan), chain: plan.chain, passes: plan.passes, now: now, isInPlace: plan.isInPlace,
-            runsInFolder: !plan.mayChangeStore, copying: planned?.copying ?? .init(), obstacles: planned?.obstacles,
-            rows: planned?.rows ?? [:], mappingModels: plan.fingerprints, layoutStore: planned?.ends.layoutStore)
+            runsInFolder: !plan.mayChangeStore, copying: planned?.copying ?? .init(),
+            obstacles: planned?.obstacles ?? .init(), rows: planned?.rows ?? [:], mappingModels: plan.fingerprints,
+            layoutStore: planned?.ends.layoutStore)
     }
 
     /// Resumes a run with the same options, or begins a new one unless the check refuses it.
@@ -33,21 +34,21 @@ extension MigrationRun {
     func begin(
         _ plan: MigrationPlan, _ record: RunRecord.Migration, _ sourceGuard: SourceGuard, folder found: RunFolder?,
         known: RunSession?, _ check: () throws -> Findings
-    ) throws -> MigrationSession? {
+    ) throws -> RunSession? {
         if let known {
-            guard let session = known as? MigrationSession else {
+            guard known.head.kind == .migration else {
                 throw FerryError(
                     .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
                     remedy: """
                         Finish it with \(action: .rollBack), or discard it and \(action: .again) with \(on: .restart).
                         """)
             }
-            try checkSame(session, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
-            try session.folder.checkPlace()
+            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            try known.folder.checkPlace()
             // The folder may have another path now.
-            _ = session.takeSaved()
-            resume(with: session)
-            return session
+            known.takeSaved()
+            resume(with: known)
+            return known
         }
         if try hasOutput(of: plan, sourceGuard) { return nil }
         relay.begin(.preflight)
@@ -61,7 +62,8 @@ extension MigrationRun {
             }
             let own = try found ?? RunFolder(path: place.runFolder, files: files)
             folder = own
-            let session = MigrationSession(own, try RunRecord(in: own, on: sourceGuard, inputs: inputs.digests), record)
+            let session = RunSession(own, try RunRecord(in: own, on: sourceGuard, inputs: inputs.digests))
+            session.migration = record
             // From here on the folder belongs to this run.
             try session.save()
             noteTimes(session)
@@ -92,9 +94,9 @@ extension MigrationRun {
     /// The session, or nil for one on the store itself of which only the snapshot was taken, if the store or the plan has
     /// changed: then a new run begins.
     func continued(_ session: RunSession, _ plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> RunSession? {
-        guard let migration = session as? MigrationSession, migration.isOnStore else { return session }
+        guard session.head.migration?.isOnStore == true else { return session }
         do {
-            try checkSame(migration, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            try checkSame(session, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             return session
         } catch let error as FerryError where [.runDiffers, .sourceChanged].contains(error.code) {
             try session.folder.clear()
@@ -103,7 +105,7 @@ extension MigrationRun {
     }
 
     /// Checks that an unfinished run has the requested options and began with this store.
-    private func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
+    private func checkSame(_ session: RunSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         let migration = session.migration
         let wanted = options(plan)
         let isSameOutput = try place.isOutput(migration.options.output, files: files)

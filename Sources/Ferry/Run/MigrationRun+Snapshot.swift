@@ -12,7 +12,7 @@ extension MigrationRun {
     ///
     /// `rows` are the counted rows of each entity, for the snapshot's manifest.
     func takeSnapshot(
-        of store: OpenedStore, _ version: ModelVersion, rows: [String: Int64], in session: MigrationSession
+        of store: OpenedStore, _ version: ModelVersion, rows: [String: Int64], in session: RunSession
     ) throws {
         guard takesSnapshot else { return }
         let snapshots = StoreSnapshots(
@@ -37,7 +37,7 @@ extension MigrationRun {
     }
 
     /// Checks the run's snapshot before a COMMIT; without it, the next call takes another one.
-    func checkSnapshot(of session: MigrationSession) throws {
+    func checkSnapshot(of session: RunSession) throws {
         guard takesSnapshot, let archive = session.head.snapshot else { return }
         do {
             try StoreSnapshots.checkWayBack(archive, of: place.store, files: files, stop: stop)

@@ -9,7 +9,7 @@ internal import FerryStore
 
 extension MigrationRun {
     /// Runs, verifies and finishes every unfinished step in the run folder.
-    func runSteps(of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+    func runSteps(of plan: MigrationPlan, _ session: RunSession, _ sourceGuard: SourceGuard) throws {
         var plan = plan
         if configuration.damaged == .drop { plan.steps[0].leaveOutDamagedRows() }
         if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
@@ -17,7 +17,7 @@ extension MigrationRun {
     }
 
     private func runStep(
-        _ number: Int, of plan: MigrationPlan, _ session: MigrationSession, _ sourceGuard: SourceGuard
+        _ number: Int, of plan: MigrationPlan, _ session: RunSession, _ sourceGuard: SourceGuard
     ) throws {
         let hooks = StepHooks(run: self, session: session, plan: plan)
         let (index, step) = (number - 1, plan.steps[number - 1])
@@ -43,7 +43,7 @@ extension MigrationRun {
 
     /// Runs and verifies a step, and records both.
     private func make(
-        _ run: StepRun, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession,
+        _ run: StepRun, _ number: Int, of plan: MigrationPlan, _ session: RunSession,
         _ sourceGuard: SourceGuard
     ) throws {
         try prepare(run)
@@ -78,7 +78,7 @@ extension MigrationRun {
     }
 
     private func work(
-        _ step: StepPlan, _ number: Int, of plan: MigrationPlan, _ session: MigrationSession,
+        _ step: StepPlan, _ number: Int, of plan: MigrationPlan, _ session: RunSession,
         _ sourceGuard: SourceGuard
     ) throws -> StepRun {
         var options = engineOptions(session.migration, step: number, after: plan.steps[..<(number - 1)])
@@ -97,19 +97,25 @@ extension MigrationRun {
     func engineOptions(
         _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
     ) -> EngineOptions {
-        var options = EngineOptions(
-            chunkSize: configuration.chunks.size, now: migration.now, trace: configuration.trace,
-            progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
-        options.chunkBytes = configuration.chunks.bytes
-        options.chunkNanoseconds = configuration.chunks.time.clampedNanoseconds
-        options.memoryLimit = configuration.limits.memory
-        options.memoryHeld = held
-        options.damaged = configuration.damaged
-        options.sample = configuration.sample
+        var options = engineOptions
+        (options.now, options.progress) = (migration.now, relay.hook(step: step))
         let damage = migration.findings.damage
         options.sourceDamage = steps.isEmpty ? damage : []
         if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
-        options.dropping = steps.isEmpty ? configuration.dropping : []
+        if !steps.isEmpty { options.dropping = [] }
+        return options
+    }
+
+    /// The engine's options for the store itself, before a step begins.
+    var engineOptions: EngineOptions {
+        var options = EngineOptions(
+            chunkSize: configuration.chunks.size, now: now, trace: configuration.trace, stop: stop,
+            externalFolder: ExternalData.folder(forStore: place.store))
+        options.chunkBytes = configuration.chunks.bytes
+        options.chunkNanoseconds = configuration.chunks.time.clampedNanoseconds
+        (options.memoryLimit, options.memoryHeld) = (configuration.limits.memory, held)
+        (options.damaged, options.dropping) = (configuration.damaged, configuration.dropping)
+        options.sample = configuration.sample
         return options
     }
 
@@ -125,35 +131,26 @@ extension MigrationRun {
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
     private func checkRows(_ number: Int, of plan: MigrationPlan, _ path: String, now: Double) throws {
         let step = plan.steps[number - 1]
-        try FerryError.wrapping(on: path) {
-            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
-            connection.abandonStatements(on: stop)
-            try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
-            let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+        try reading(path, of: step) { connection, layout in
             var checks = RowChecks(
                 ofStep: number - 1, of: plan, scans: TableScans(on: connection), layout: layout,
-                longestValue: EngineOptions(limitsOf: configuration).wholeValueBytes, now: now)
+                longestValue: engineOptions.wholeValueBytes, now: now)
             var refusals = try checks.unfitValues()
             guard refusals.isEmpty, checks.needCounts else { return try refuse(refusals, step) }
             checks.rows = try StoreInspection(of: layout, on: connection).rowsOfEntities
-            refusals += try checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.duplicates(step.needsUniqueValues)
+            refusals += try checks.refusalsOfCounts() + checks.duplicates(step.needsUniqueValues)
             try refuse(refusals, step)
         }
     }
 
     /// Counts what a later pass loses in the rows that it reads, which the store's own rows did not show.
     private func countLosses(
-        _ number: Int, of plan: MigrationPlan, _ path: String, _ session: MigrationSession
+        _ number: Int, of plan: MigrationPlan, _ path: String, _ session: RunSession
     ) throws {
-        guard let losses = session.migration.findings.losses,
-            losses.contains(where: { $0.isAtMost && $0.pass == number })
-        else { return }
+        let losses = session.migration.findings.losses
+        guard losses.contains(where: { $0.isAtMost && $0.pass == number }) else { return }
         let later = plan.losses(ofPass: number)
-        let counted = try FerryError.wrapping(on: path) {
-            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
-            connection.abandonStatements(on: stop)
-            let layout = try StoreLayout.actual(for: plan.steps[number - 1].resolved.source.model, on: connection)
+        let counted = try reading(path, of: plan.steps[number - 1]) { connection, layout in
             let counter = LossCounter(of: layout, on: connection, now: session.migration.now)
             return try later.map { (try counter.counted([$0.loss]).first?.count ?? .exactly(0), $0) }
         }
@@ -174,6 +171,17 @@ extension MigrationRun {
                 own.allSatisfy({ $0.1.loss.because == loss.because })
             else { return loss }
             return loss.counted(counts.map(\.number).reduce(0, +))
+        }
+    }
+
+    private func reading<Result>(
+        _ path: String, of step: StepPlan, _ body: (Connection, StoreLayout) throws -> Result
+    ) throws -> Result {
+        try FerryError.wrapping(on: path) {
+            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            connection.abandonStatements(on: stop)
+            try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
+            return try body(connection, StoreLayout.actual(for: step.resolved.source.model, on: connection))
         }
     }
 

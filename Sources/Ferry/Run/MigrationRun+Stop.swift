@@ -23,14 +23,13 @@ extension MigrationRun {
     }
 
     /// Begins to write the progress of the run for `status`.
-    func measure(_ planned: Planned, _ store: OpenedStore, _ session: MigrationSession) throws {
+    func measure(_ planned: Planned, _ store: OpenedStore, _ session: RunSession) throws {
         let folder = session.folder
         let disk = DiskWatch(folders: [folder.path, snapshotFolder], store: place.result)
-        let meter = try ProgressMeter(
-            in: folder.path, runID: session.head.id, steps: planned.plan.steps.count, work(planned, store),
-            machine: machine(for: store), watching: disk, since: start)
-        self.meter = meter
-        relay.measure(by: meter)
+        relay.measure(
+            by: try ProgressMeter(
+                in: folder.path, runID: session.head.id, steps: planned.plan.steps.count, work(planned, store),
+                machine: machine(for: store), watching: disk, since: start))
         stop.beginUnits()
         let plan = planned.plan
         control = RunControl(

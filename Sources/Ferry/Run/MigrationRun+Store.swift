@@ -10,7 +10,7 @@ internal import FerryVerify
 
 extension MigrationRun {
     /// Runs the one step on the store itself in one transaction; a kill before COMMIT leaves the old store.
-    func runInStore(_ planned: Planned, _ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+    func runInStore(_ planned: Planned, _ session: RunSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
         session.head.phase = .rows
         session.head.swap = .overwrite(SwapIntent.Overwrite(to: planned.plan.steps[0].resolved.destination.hashes))
@@ -22,7 +22,7 @@ extension MigrationRun {
         try sourceGuard.close()
     }
 
-    private func migrateStore(_ planned: Planned, _ session: MigrationSession) throws {
+    private func migrateStore(_ planned: Planned, _ session: RunSession) throws {
         let step = planned.plan.steps[0]
         let connection = try Connection(
             inPlace: place.store, memory: memory, vfs: files.vfs(session.folder.path),
@@ -31,14 +31,14 @@ extension MigrationRun {
         let journal = JournalSwitch(connection: connection, session: session)
         // Another program may write before the writer has locked the store; the fingerprint shows that.
         let dataVersion = try begin(in: journal)
-        let before = (session.head, session.migration)
+        let before = session.head
         do {
-            let options = engineOptions(session.migration, step: 1)
-            var run = StepRun(step, in: .store(connection), options: options)
+            var run = StepRun(
+                step, in: .store(connection), options: engineOptions(session.migration, step: 1))
             run.found = planned.inPlace?.found
             _ = try run.run { report in
                 add(step, report, to: session)
-                try verify(step, before: connection, report, options, session)
+                try verify(run, 1, report, session)
                 relay.begin(.swap)
                 // Whoever is told of the phase may stop before it.
                 try stop.check()
@@ -49,7 +49,7 @@ extension MigrationRun {
             try connection.checkPlace()
         } catch {
             // The transaction is rolled back: the steps are not done.
-            (session.head, session.migration) = before
+            session.head = before
             // The first error is reported; the next call restores the rest.
             do { try journal.restore(isDone: false) } catch {}
             throw error
@@ -102,10 +102,9 @@ extension MigrationRun {
         return fingerprint
     }
 
-    private func add(_ step: StepPlan, _ report: StepReport, to session: MigrationSession) {
+    private func add(_ step: StepPlan, _ report: StepReport, to session: RunSession) {
         session.migration.steps = []
         session.migration.add(step, 1, report)
-        session.migration.steps[0].verification = VerificationSummary(mode: .none)
         session.migration.steps[0].isFinished = true
     }
 }

@@ -3,7 +3,7 @@ internal import FerryStore
 
 extension MigrationRun {
     /// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
-    func swap(_ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+    func swap(_ session: RunSession, _ sourceGuard: SourceGuard) throws {
         try stop.check()
         session.head.phase = .swap
         if configuration.holdsSwap {
@@ -36,7 +36,7 @@ extension MigrationRun {
     }
 
     /// Moves a verified destination to the output, where no file exists; the source store stays unchanged.
-    private func move(_ destination: String, to output: String, _ session: MigrationSession) throws {
+    private func move(_ destination: String, to output: String, _ session: RunSession) throws {
         try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
         // External files that only the old store needs are deleted with the run folder.
@@ -56,7 +56,7 @@ extension MigrationRun {
     }
 
     /// Notes the external files that the store names, while it still exists.
-    func noteExternalFiles(_ sourceGuard: SourceGuard, _ session: MigrationSession) throws {
+    func noteExternalFiles(_ sourceGuard: SourceGuard, _ session: RunSession) throws {
         guard place.ownsExternalFiles else { return }
         try ExternalFiles(store: place.store, files: files)
             .noteNames(on: sourceGuard.connection, workFolder: session.folder.path)

@@ -23,20 +23,20 @@ extension MigrationRun {
         return try finish(session, sourceGuard) { try swap(session, sourceGuard) }
     }
 
-    private func copyPages(_ session: MigrationSession, _ sourceGuard: SourceGuard) throws {
+    private func copyPages(_ session: RunSession, _ sourceGuard: SourceGuard) throws {
         session.head.phase = .rows
         try session.save()
         relay.begin(.rows, step: 1)
         let step = session.folder.stepFolder(1)
         try files.createDirectory(step, mode: 0o700)
         try files.syncFolder(session.folder.path)
-        let reader = try PageReader(sourceGuard.connection)
         let copy = PageCopy(folder: step, destination: session.destination(ofStep: 1), files: files)
-        relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
-        if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
+        if try !files.exists(copy.destination) {
+            try copy.run(ofStepAfter: nil, sourceGuard, engineOptions(session.migration, step: 1))
+        }
         if configuration.verification != .none {
             relay.begin(.verify, step: 1)
-            try copy.verify(against: reader, stop: stop)
+            try copy.verify(against: PageReader(sourceGuard.connection), stop: stop)
         }
         session.migration.steps = [
             RunRecord.StepRecord(
@@ -62,7 +62,7 @@ extension MigrationRun {
             findings.warnings.append(
                 FerryWarning(.damagedPages, "\(what) So is the copy.", about: .init(path: place.store)))
         }
-        if let refusal = try diskNeed(plan, store, [.init(destinationBytes: store.contentBytes())]).refusals().first {
+        if let refusal = try diskNeed(plan, store, [(0, store.contentBytes())]).refusals().first {
             throw refusal
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }

@@ -9,15 +9,18 @@ internal import FerryVerify
 internal import Foundation
 
 extension MigrationRun {
-    /// Verifies a step in the run folder, before the next one.
-    func verify(_ run: StepRun, _ number: Int, _ report: StepReport, _ session: MigrationSession) throws {
+    /// Verifies a step in its place: in the run folder before the next one, on the store itself before COMMIT.
+    func verify(_ run: StepRun, _ number: Int, _ report: StepReport, _ session: RunSession) throws {
         var summary = VerificationSummary(mode: .none)
-        if configuration.verification != .none {
+        if verifies(run, session) {
             relay.begin(.verify, step: number)
-            let verification = try verification(
-                of: run.step, number, from: run.sourcePath, isPrivate: run.isSourcePrivate, at: run.destinationPath,
-                in: run.folder, report, run.options, session)
-            summary = try self.summary(of: run.step, by: verification) { try verification.run() }
+            let verification = try verification(of: run, number, report, session)
+            summary =
+                switch run.place {
+                case .file: try verification.run()
+                case .store(let connection): try verification.run(before: connection)
+                }
+            guard summary.differences.isEmpty else { throw differs(summary, run.step, verification) }
             releaseUnusedMemory()
             try files.removeTree(verification.workFolder)
             noteTimes(session)
@@ -25,57 +28,40 @@ extension MigrationRun {
         session.migration.steps[number - 1].verification = summary
     }
 
-    /// Verifies the step that a connection to the store has made, inside its transaction.
-    ///
-    /// Damaged pages that stay cannot pass, so that a store with such pages is not verified.
-    func verify(
-        _ step: StepPlan, before connection: Connection, _ report: StepReport, _ options: EngineOptions,
-        _ session: MigrationSession
-    ) throws {
-        let isDamaged = session.migration.findings.warnings.contains { $0.code == .damagedPages }
-        if isDamaged || configuration.verification == .none { return }
-        relay.begin(.verify, step: 1)
-        var verification = try verification(
-            of: step, 1, from: place.store, isPrivate: true, at: place.store, in: session.folder.path, report, options,
-            session)
-        verification.kept = report.kept
-        session.migration.steps[0].verification = try summary(of: step, by: verification) {
-            try verification.run(before: connection)
-        }
-        releaseUnusedMemory()
+    private func verifies(_ run: StepRun, _ session: RunSession) -> Bool {
+        guard case .store = run.place else { return configuration.verification != .none }
+        // Damaged pages that stay cannot pass.
+        return configuration.verification != .none
+            && !session.migration.findings.warnings.contains { $0.code == .damagedPages }
     }
 
     private func verification(
-        of plan: StepPlan, _ number: Int, from source: String, isPrivate: Bool, at destination: String,
-        in folder: String, _ report: StepReport, _ options: EngineOptions, _ session: MigrationSession
+        of run: StepRun, _ number: Int, _ report: StepReport, _ session: RunSession
     ) throws -> Verification {
+        let (source, isPrivate, destination, folder) =
+            switch run.place {
+            case .file(let file): (file.sourcePath, file.isSourcePrivate, file.destinationPath, file.folder)
+            case .store: (place.store, true, place.store, session.folder.path)
+            }
         let workFolder = folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
-        let step = plan.resolved
+        let (plan, step) = (run.step, run.step.resolved)
         var verification = Verification(
-            mode: configuration.verification == .full ? .full : .quick,
+            mode: configuration.verification,
             of: plan.mode == .inPlace ? .altered : .copied(keeping: plan.keptPart?.roots ?? []), step: step,
             sourcePath: source, isSourcePrivate: isPrivate, destinationPath: destination, workFolder: workFolder,
             counts: report.counts, now: session.migration.now,
             externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
             trace: configuration.trace, progress: relay.hook(step: number), stop: stop)
+        if case .store = run.place { verification.kept = report.kept }
         verification.told = ToldLoss.of(step, reported: number == 1 ? session.migration.findings.toldLosses : nil)
         verification.resumeKey = "\(FerryVersion.tool) \(session.head.id) \(number)"
         verification.memory = memory
         verification.jobs = configuration.limits.processors
-        verification.dropping = options.dropping
-        verification.valueLimit = options.valueBytes
-        verification.dropsMissingContents = options.damaged == .drop
+        verification.dropping = run.options.dropping
+        verification.valueLimit = run.options.valueBytes
+        verification.dropsMissingContents = run.options.damaged == .drop
         return verification
-    }
-
-    /// - Throws: ``FerryError`` `.verificationFailed` for differences.
-    private func summary(
-        of plan: StepPlan, by verification: Verification, _ run: () throws -> VerificationSummary
-    ) throws -> VerificationSummary {
-        let summary = try run()
-        guard summary.differences.isEmpty else { throw differs(summary, plan, verification) }
-        return summary
     }
 
     private func differs(

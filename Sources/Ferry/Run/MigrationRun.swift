@@ -29,18 +29,18 @@ final class MigrationRun {
     /// Whether an earlier call has done a part of the work.
     var isResumed = false
     /// The use of the phases in earlier calls.
-    private var earlierPhases: [PhaseUse] = []
+    private(set) var earlierPhases: [PhaseUse] = []
     /// Bytes of models, plan and statements, measured when the plan is made.
     private(set) var held: Int
     /// As many bytes as the limit if every share must be the least.
     private let leastHeld: Int
     /// The plan's estimates of this call, for comparison with what it takes.
     var estimates: MigrationReport.Estimates?
-    /// Measures the call after preflight.
+    /// What measured the call after preflight, at its end.
     var meter: ProgressMeter?
     /// The orders of an operator after preflight.
     var control: RunControl?
-    /// The time of work on this machine, relative to the guesses of ``WorkRates``.
+    /// The time of work on this machine, relative to that of a ``WorkItem``.
     var machine: Double?
     /// The bytes of a snapshot for one byte of the store, if they are known.
     var snapshotShare: Double?
@@ -82,11 +82,11 @@ final class MigrationRun {
         var left: RunSession?
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
-            left = found.session(of: try found.load(restart: configuration.restart))
+            left = try found.load(restart: configuration.restart).map { RunSession(found, $0) }
             if let done = left, try done.recover(at: place.result, trace: configuration.trace) {
                 resume(with: done)
-                if let migration = done as? MigrationSession {
-                    let report = report(ending: migration)
+                if done.head.kind == .migration {
+                    let report = report(ending: done)
                     if try !configuration.repairs.keepsVersion && isTarget(report.to) { return report }
                 } else {
                     cleanUp(after: done)
@@ -99,7 +99,7 @@ final class MigrationRun {
             }
         }
         let (repairs, keepsVersion) = (configuration.repairs.missingParts, configuration.repairs.keepsVersion)
-        if keepsVersion, left is MigrationSession, place.output == nil {
+        if keepsVersion, left?.head.kind == .migration, place.output == nil {
             throw FerryError(
                 .runDiffers, "\(place.store) has an unfinished migration.",
                 remedy: "Finish it, or discard it with \(on: .restart).")
@@ -114,7 +114,7 @@ final class MigrationRun {
             if keepsVersion, let output = place.output { report.repaired = try repair(output) }
             return report
         } catch {
-            relay.measure(by: nil)
+            relay.endMeasuring()
             control?.end()
             // The first error is reported; a failed close leaves only empty side files.
             do { try sourceGuard.close() } catch {}
@@ -143,9 +143,13 @@ final class MigrationRun {
         relay.send(.planned(report))
         // Whoever is told of the plan may stop before anything is written.
         try stop.check()
-        // Losses are refused after the scans, with what these find; what else is refused needs none.
-        if left != nil || report.refusals.contains(where: { $0.code != .lossRefused }) {
-            try refuse(report.refusals, of: planned, store, isBegun: left != nil)
+        if left != nil {
+            // A run that has begun has passed preflight.
+            try Self.refuse(report.refusals)
+        } else if report.refusals.contains(where: { $0.code != .lossRefused }) {
+            // Losses are refused after the scans, with what these find; what else is refused needs none, like a plan.
+            try Self.refuse(
+                checked(planned, store, report.refusals, scanning: false)?.refusals ?? report.refusals)
         }
         let known = try left.flatMap { try continued($0, planned.plan, sourceGuard) }
         let begun = try begin(
@@ -187,9 +191,8 @@ final class MigrationRun {
 
     /// The plan of the run; only preflight and the snapshot's manifest need counted rows.
     private func planned(_ store: OpenedStore, _ ends: MigrationEnds, known: RunSession?) throws -> Planned {
-        let session = known as? MigrationSession
-        let earlier = session?.migration
-        let isOnStore = session?.isOnStore == true
+        let earlier = known?.head.migration
+        let isOnStore = earlier?.isOnStore == true
         let isPastSnapshot = !isOnStore && (known?.head.phase.order ?? 0) > Phase.snapshot.order
         let counted = isOnStore ? earlier.map { StoreFacts.Reading.known($0.rows) } : nil
         do {
@@ -211,15 +214,15 @@ final class MigrationRun {
         earlierPhases = session.head.phases
     }
 
-    func noteTimes(_ session: RunSession) { session.head.phases = earlierPhases.adding(relay.phases) }
+    func noteTimes(_ session: RunSession) {
+        session.head.phases = relay.phases.reduce(into: earlierPhases) { $0.add($1) }
+    }
 
     /// Saves the record with the times of the phases so far.
     func saveWithTimes(_ session: RunSession) throws {
         noteTimes(session)
         try session.save()
     }
-
-    var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
     /// Whether a version, by name, is the target of the migration.
     private func isTarget(_ name: String) throws -> Bool {
@@ -235,22 +238,11 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    /// Refuses what is known without scans, like a plan; a run that has begun has passed preflight.
-    private func refuse(
-        _ known: [FerryError], of planned: Planned, _ store: OpenedStore, isBegun: Bool
-    ) throws {
-        guard !isBegun, let input = preflightInput(planned, store) else { return try Self.refuse(known) }
-        var preflight = Preflight(input)
-        try Self.refuse(refusals(known, planned, store, &preflight, scanning: false))
-    }
-
     private func preflight(_ store: OpenedStore, _ planned: Planned) throws -> Findings {
         let plan = planned.plan
-        guard let input = preflightInput(planned, store) else { return Findings() }
-        var preflight = Preflight(input)
-        let refusals = try refusals([], planned, store, &preflight)
+        guard let (refusals, preflight) = try checked(planned, store) else { return Findings() }
         var findings = Findings(preflight.findings, isInPlace: plan.steps[0].mode == .inPlace)
-        findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
+        findings.losses = plan.losses.map(Loss.init) + findings.losses
         findings.transformed = planned.transformed
         findings.warnings = plan.allWarnings + findings.warnings
         if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }

@@ -12,13 +12,15 @@ struct PageCopy {
     private var copy: String { folder + "/copy.sqlite" }
     private var mark: String { folder + "/copied" }
 
+    /// What its progress reports name.
+    static let subject = "copy of the store"
     /// At most this many bytes are copied again after a stop.
     private static let copiedBytes: Int64 = 64 << 20
 
     /// Copies the rest of the pages.
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``, or the reason of the stop request; the next call then continues.
-    func run(_ reader: PageReader, stop: StopRequest) throws {
+    private func run(_ reader: PageReader, stop: StopRequest) throws {
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
         try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
@@ -41,7 +43,7 @@ struct PageCopy {
     ///
     /// Where the volume can, the copy is a clone, which takes neither time nor space.
     func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, _ options: EngineOptions) throws {
-        options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
+        options.progress?(ProgressUpdate(phase: .rows, subject: Self.subject))
         guard let previous else {
             let reader = try PageReader(sourceGuard.connection)
             if try !reader.readsLog && clone(sourceGuard.clonedFile()) { return }

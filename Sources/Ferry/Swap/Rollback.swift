@@ -68,12 +68,12 @@ struct Rollback {
     /// - Returns: The run, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
     private func takeOver(_ folder: RunFolder) throws -> (session: RunSession, isDone: Bool)? {
-        guard let session = folder.session(of: try folder.load()) else { return nil }
+        guard let session = try folder.load().map({ RunSession(folder, $0) }) else { return nil }
         if try isDone(session) {
             try session.cleanUp(at: store)
             return (session, true)
         }
-        guard !(session is MigrationSession) else {
+        guard session.head.kind == .rollback else {
             throw FerryError(
                 .runDiffers, "\(folder.path) contains an unfinished migration.",
                 remedy: "Finish it with the same migration, or remove that folder to discard it.")
@@ -84,7 +84,7 @@ struct Rollback {
     private func isDone(_ session: RunSession) throws -> Bool {
         do {
             return try session.recover(at: store, trace: trace)
-        } catch let error as FerryError where !(session is MigrationSession) && error.isDamage {
+        } catch let error as FerryError where session.head.kind == .rollback && error.isDamage {
             // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
@@ -92,7 +92,7 @@ struct Rollback {
 
     /// The report of a killed command's complete rollback, if it restored the requested snapshot.
     private func report(of session: RunSession, if archive: String?) throws -> RollbackReport? {
-        guard !(session is MigrationSession), let done = session.head.snapshot else { return nil }
+        guard session.head.kind == .rollback, let done = session.head.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
         guard snapshot.isArchive(done) else { return nil }
         return report(snapshot, replaced: nil, kept: session.head.kept)

@@ -127,6 +127,26 @@ struct UnfitValuesTests {
         try expectRefusal("Item.owner is mandatory in version v2", "\(rows) objects of Item (keys 1, 2")
     }
 
+    @Test("A relationship of another entity does not set one whose inverse has the same name")
+    func otherInverse() throws {
+        let owner = RouteFolder.link("owner", "Owner", "items", toMany: false)
+        let shop = RouteFolder.link("shop", "Shop", "items", toMany: false)
+        let others =
+            RouteFolder.entity("Owner", "n", RouteFolder.link("items", "Item", "owner"))
+            + RouteFolder.entity("Shop", "n", RouteFolder.link("items", "Item", "shop"))
+        let mandatory = owner.replacingOccurrences(of: "optional=\"YES\" maxCount", with: "maxCount")
+        try versions(
+            others + RouteFolder.entity("Item", "n", owner, shop),
+            others + RouteFolder.entity("Item", "n", mandatory, shop))
+        try map(
+            """
+            { "source": "Owner", "destination": "Owner", "relationships": { "items": null } },
+            { "source": "Shop", "destination": "Shop" },
+            { "source": "Item", "destination": "Item", "relationships": { "owner": null } }
+            """)
+        try expectRefusal("Item.owner is mandatory in version v2", "10 objects of Item (keys 1, 2")
+    }
+
     @Test("A mandatory value of a later step that is computed from an attribute added on the way")
     func laterStep() throws {
         let item = RouteFolder.entity("Item", "a")
