@@ -244,8 +244,8 @@ extension StepPlan {
             let source = try layouts.layout(of: resolved.source)
             let destination = try layouts.layout(of: resolved.destination)
             do throws(StepObstacle) {
-                _ = try StepProgram(
-                    inPlace: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                _ = try InPlaceBuilder(
+                    checking: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
                 return nil
             } catch {
                 return error.reason
