@@ -55,6 +55,12 @@ final class StepContext {
         program.fills.keys[mapping.position].storesAssociations
     }
 
+    /// The source rows that entity mappings read, if they are exactly known.
+    func rows(of mappings: [ResolvedEntityMapping]) -> Int64? {
+        guard let rows = step.rows, !mappings.contains(where: { rows.isEstimated($0.source) }) else { return nil }
+        return mappings.reduce(0) { $0 + rows.count(of: $1.source) }
+    }
+
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 

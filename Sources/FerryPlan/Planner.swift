@@ -176,12 +176,9 @@ package struct Planner: Sendable {
         for index in plan.steps.indices {
             // After a step that cannot be planned, rows are unknown.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
-            plan.steps[index].forEachMapping { mapping in
-                mapping.rows = known?[mapping.mapping.source] ?? 0
-                let isCounted = index == 0 && countedEntities.contains(mapping.mapping.source)
-                (mapping.isKnown, mapping.isEstimated) = (known != nil, (areEstimated && !isCounted) || known == nil)
+            plan.steps[index].rows = known.map {
+                SourceRows($0, areEstimated: areEstimated, counted: index == 0 ? countedEntities : [])
             }
-            plan.steps[index].sourceRows = areEstimated ? nil : known
             plan.steps[index].scans = plan.steps[index].resolved.scans.map { scan in
                 (scan, known.flatMap(scan.comparisons))
             }
@@ -228,13 +225,10 @@ extension StepPlan {
     /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for a mapping that no statement
     ///   can run.
     mutating func split() throws(FerryError) {
-        partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
-            for mapping in mappings where mapping.policy == nil {
-                try mapping.checkDepth(in: resolved)
-                try mapping.checkOrders(in: resolved)
-            }
-            return PartitionPlan(
-                entityMappings: mappings.map { EntityMappingPlan(mapping: $0, rows: 0, isEstimated: false) })
+        partitions = try Partitioning(resolved).partitions()
+        for mapping in entityMappings where mapping.policy == nil {
+            try mapping.checkDepth(in: resolved)
+            try mapping.checkOrders(in: resolved)
         }
     }
 
