@@ -43,8 +43,7 @@ final class RowsPass {
                 rowBytes: context.options.chunkSize == .automatic ? try pass.rowBytes() : 0,
                 byteLimit: mappings.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
             try walk.run(
-                units, over: pass.ranges, writesScratch: pass.executors.contains { $0.writesScratch }, report: &report,
-                didRollBack: pass.didRollBack, carry: pass.carry)
+                units, over: pass.ranges, report: &report, didRollBack: pass.didRollBack, carry: pass.carry)
         }
         for mapping in mappings { try policies.endInstanceCreation(mapping) }
     }

@@ -44,8 +44,6 @@ final class SetExecutor: MappingExecutor {
         }
     }
 
-    var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
-
     /// Nil without `unique`.
     var lookup: ObjectLookup? { if case .findOrCreate(let executor) = body { executor.lookup } else { nil } }
 
