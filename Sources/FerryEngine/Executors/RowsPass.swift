@@ -93,7 +93,7 @@ final class RowsPass {
         if hasPolicy { return nil }
         if largeRows.isEmpty {
             largeRows = try zip(mappings, executors).map {
-                try LargeRows($0, ($1 as? SetExecutor)?.lookup, in: context)
+                try LargeRows($0, besides: $1 as? SetExecutor, in: context)
             }
         }
         return copyLargeRow
@@ -164,10 +164,10 @@ final class RowsPass {
         // The search computes the values again, and a policy must not run twice.
         if !hasPolicy {
             do {
-                let values = try MappingSQL(mapping, in: context.sql).computedValues()
+                let (columns, rows) = try MappingSQL(mapping, in: context.sql).computedValues()
                 let search = FailedRowSearch(
-                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
-                    now: context.options.now)
+                    entity: mapping.source, columns: columns, rows: rows, connection: context.connection,
+                    longestValue: context.options.wholeValueBytes, now: context.options.now)
                 error = error.at(try search.first(in: range))
             } catch {}  // The first failure is the one to report.
         }
