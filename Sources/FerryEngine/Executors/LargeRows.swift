@@ -322,14 +322,10 @@ package struct LargeValueSearch {
         (self.layout, self.connection, self.schema) = (layout, connection, schema)
     }
 
-    package func firstKey(of entity: String, after key: Int64, above bytes: Int) throws(DatabaseError) -> Int64? {
-        var range = KeyRange.all
-        range.low = key
-        return try firstKey(of: entity, in: range, above: bytes)
-    }
-
-    /// The key of the first object of exactly an entity with a value of more bytes; nil if there is none.
-    func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
+    /// The first key, after another one, of an object of exactly an entity with a value of more bytes; nil if there is none.
+    package func firstKey(
+        of entity: String, after key: Int64 = .min, above bytes: Int
+    ) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         // Only types are read, but some SQLite versions apply the limit to the whole row (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
@@ -339,11 +335,9 @@ package struct LargeValueSearch {
         let rows = try connection.prepare(
             """
             SELECT \((["Z_PK"] + types).joined(separator: ", ")) FROM \(schema).\(Connection.quoted(table.name))
-            WHERE Z_PK > ?1 AND Z_PK <= ?2 AND +Z_ENT = ?3 ORDER BY Z_PK
+            WHERE Z_PK > ?1 AND +Z_ENT = ?2 ORDER BY Z_PK
             """)
-        try rows.bind([
-            .integer(range.low), .integer(range.high), .integer(number),
-        ])
+        try rows.bind([.integer(key), .integer(number)])
         while try rows.step() {
             let key = rows.integer(0)
             for (index, column) in columns.enumerated() where rows.integer(index + 1) != 0 {

@@ -130,10 +130,9 @@ final class RowsPass {
         _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
         // The first such object after the copied rows caused the error.
-        let range = KeyRange(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
-        ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
+        ).firstKey(of: mapping.source, after: low, above: context.options.wholeValueBytes)
         return FerryError(
             valueOf: mapping.source, key: key, entityMapping: mapping.name,
             memoryLimit: context.options.memoryLimit, cause: cause)
