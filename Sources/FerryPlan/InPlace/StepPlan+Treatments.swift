@@ -11,12 +11,10 @@ extension StepPlan {
     ///
     /// - Throws: ``FerryError`` if a version has no layout.
     package func treatments() throws(FerryError) -> [PlannedTable] {
-        var layouts = AssumedLayouts()
-        let source = try layouts.layout(of: resolved.source)
-        let destination = try layouts.layout(of: resolved.destination)
+        let (source, destination) = try resolved.assumedLayouts()
         var moves = TableMoves()
         do throws(FerryError) {
-            moves = try StepProgram(self, source: source, destination: destination).moves
+            moves = try StepProgram.altering(self, source, nil, destination)?.moves ?? moves
         } catch {
             // The store may have other names, with which its tables can stay.
         }

@@ -42,7 +42,7 @@ package struct StepProgram: Sendable, Equatable {
     }
 
     /// The program of the tables that stay or are made by statements; nil for a step that fills all tables.
-    private static func altering(
+    static func altering(
         _ step: StepPlan, _ source: StoreLayout, _ schema: InPlaceSchema?, _ destination: StoreLayout
     ) throws(FerryError) -> StepProgram? {
         guard step.keepsTables else { return nil }
