@@ -47,7 +47,7 @@ package struct Planner: Sendable {
             }
         }
 
-        func reason(for step: StepPlan) -> String? { allBecause ?? (step.isInferred ? nil : mappedBecause) }
+        package func reason(for step: StepPlan) -> String? { allBecause ?? (step.isInferred ? nil : mappedBecause) }
     }
 
     package init(

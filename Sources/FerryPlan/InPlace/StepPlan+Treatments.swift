@@ -12,12 +12,7 @@ extension StepPlan {
     /// - Throws: ``FerryError`` if a version has no layout.
     package func treatments() throws(FerryError) -> [PlannedTable] {
         let (source, destination) = try resolved.assumedLayouts()
-        var moves = TableMoves()
-        do throws(FerryError) {
-            moves = try StepProgram.altering(self, source, nil, destination)?.moves ?? moves
-        } catch {
-            // The store may have other names, with which its tables can stay.
-        }
+        let moves = try StepProgram.altering(self, source, nil, destination)?.moves ?? TableMoves()
         let kept = Dictionary(first: moves.kept.map { ($0.newName, $0) })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
