@@ -55,6 +55,12 @@ final class StepContext {
         program.fills.keys[mapping.position].storesAssociations
     }
 
+    /// The source rows that entity mappings read, if they are exactly known.
+    func rows(of mappings: [ResolvedEntityMapping]) -> Int64? {
+        guard let rows = step.rows, !mappings.contains(where: { rows.isEstimated($0.source) }) else { return nil }
+        return mappings.reduce(0) { $0 + rows.count(of: $1.source) }
+    }
+
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 
@@ -117,29 +123,23 @@ final class StepContext {
     // MARK: Units
 
     /// Runs one unit: SQLite commits its work and its progress record together, or neither.
-    func unit(writesScratch: Bool, _ body: () throws -> Void) throws {
+    func unit(_ body: () throws -> Void) throws {
         guard commitsUnits else { return try body() }
         // IMMEDIATE would lock scratch for writing as well, and each commit would then cover two files.
-        try connection.transaction {
-            try body()
-            // If the body has not written to scratch, the commit covers one file only.
-            let writesScratch = writesScratch && connection.isWriting("scratch")
-            try progress.countUnit(writesScratch: writesScratch)
-            if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
-        }
+        try connection.transaction { try body() }
         options.stop.unitIsDone()
     }
 
     /// Runs work as one unit, unless the progress table says that an earlier call has finished it.
     func once(
-        _ unit: String, phase: Phase, subject: String?, writesScratch: Bool = false, _ body: () throws -> Void
+        _ unit: String, phase: Phase, subject: String?, _ body: () throws -> Void
     ) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
         try check()
         options.progress?(ProgressUpdate(phase: phase, subject: subject))
         let start = Clock.nanoseconds()
-        try self.unit(writesScratch: writesScratch) {
+        try self.unit {
             try body()
             entry.isDone = true
             try progress.save(entry, for: unit)

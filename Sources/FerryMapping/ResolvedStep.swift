@@ -173,27 +173,9 @@ package final class ResolvedEntityMapping: Sendable {
 }
 
 extension ResolvedEntityMapping: Hashable {
-    package static func == (one: ResolvedEntityMapping, other: ResolvedEntityMapping) -> Bool {
-        // Most are the same object.
-        one === other
-            || (one.position, one.mappingModel, one.name, one.source, one.destination, one.unique)
-                == (other.position, other.mappingModel, other.name, other.source, other.destination, other.unique)
-                && (one.filter, one.iteration, one.nilIsEqual, one.keep, one.separatedFrom, one.keepsPrimaryKey)
-                    == (
-                        other.filter, other.iteration, other.nilIsEqual, other.keep, other.separatedFrom,
-                        other.keepsPrimaryKey
-                    )
-                && (one.policy, one.policyFunctions, one.policyKeepsPrimaryKeys, one.userInfo, one.middle)
-                    == (
-                        other.policy, other.policyFunctions, other.policyKeepsPrimaryKeys, other.userInfo, other.middle
-                    )
-                && one.attributes == other.attributes && one.relationships == other.relationships
-    }
+    package static func == (one: ResolvedEntityMapping, other: ResolvedEntityMapping) -> Bool { one === other }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(position)
-        hasher.combine(name)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 package struct ResolvedAttribute: Sendable, Hashable {

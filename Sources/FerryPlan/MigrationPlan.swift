@@ -81,7 +81,10 @@ package struct StepPlan: Sendable {
     package var keptPart: KeptPart?
     /// The reason why a copy step fills tables that could stay.
     package var fillsAllBecause: String?
-    package var partitions: [PartitionPlan]
+    /// The positions of entity mappings that run together; partitions run one after another.
+    package var partitions: [[Int]]
+    /// Nil after a filter, a policy or an unplanned step, which let only the run count them.
+    package var rows: SourceRows?
     /// Mandatory attributes without a value: allowed only while their sources have no rows.
     package var needsRowCheck: [MappingResolution.RowCheck] = []
     /// Entities that become abstract: allowed only while they have no rows.
@@ -97,8 +100,11 @@ package struct StepPlan: Sendable {
     /// The parts that compare objects of one entity with each object of another one, and the number of comparisons; nil
     /// if it is unknown before the run.
     package var scans: [(scan: MemberScan, comparisons: Int64?)] = []
-    /// The rows of each source entity, if they are exactly known before the run.
-    package var sourceRows: [String: Int64]?
+    /// The rows of each source entity, if all of them are exactly known before the run.
+    package var sourceRows: [String: Int64]? { rows?.areEstimated == false ? rows?.counts : nil }
+
+    /// The entity mappings, in the order in which they run.
+    package var entityMappings: [ResolvedEntityMapping] { partitions.joined().map { resolved.entityMappings[$0] } }
 
     /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
@@ -113,42 +119,31 @@ package struct StepPlan: Sendable {
     }
 }
 
-/// Entity mappings that run together; partitions run one after another.
-package struct PartitionPlan: Sendable {
-    package var entityMappings: [EntityMappingPlan]
-}
+/// The rows of each source entity of a step, without its subentities.
+package struct SourceRows: Sendable {
+    package let counts: [String: Int64]
+    package let areEstimated: Bool
+    /// The entities whose rows were counted, though those of others are estimated.
+    let counted: Set<String>
 
-package struct EntityMappingPlan: Sendable {
-    package var mapping: ResolvedEntityMapping
-    /// Source rows, as far as known before the run.
-    package var rows: Int64
-    package var isEstimated: Bool
-    /// Whether `rows` has a meaning: after a filter, a policy or an unplanned step it has none.
-    package var isKnown = true
-
-    /// The reason for the executor.
-    package var reason: String {
-        mapping.policy.map { "the migration policy \($0) is code" } ?? "SQL computes every value"
+    package init(_ counts: [String: Int64], areEstimated: Bool = false, counted: Set<String> = []) {
+        (self.counts, self.areEstimated, self.counted) = (counts, areEstimated, counted)
     }
+
+    package func count(of entity: String) -> Int64 { counts[entity] ?? 0 }
+    package func isEstimated(_ entity: String) -> Bool { areEstimated && !counted.contains(entity) }
 }
 
 extension ResolvedEntityMapping {
     package var executor: RowExecutor { policy == nil ? .set : .row }
+
+    /// The reason for the executor.
+    package var executorReason: String {
+        policy.map { "the migration policy \($0) is code" } ?? "SQL computes every value"
+    }
 }
 
 extension StepPlan {
     /// Leaves out source objects without a mandatory value, as a `where` would.
-    package mutating func leaveOutDamagedRows() {
-        resolved = resolved.droppingEmptyMandatoryValues()
-        let mappings = resolved.entityMappings
-        forEachMapping { $0.mapping = mappings[$0.mapping.position] }
-    }
-
-    mutating func forEachMapping(_ change: (inout EntityMappingPlan) -> Void) {
-        for partition in partitions.indices {
-            for place in partitions[partition].entityMappings.indices {
-                change(&partitions[partition].entityMappings[place])
-            }
-        }
-    }
+    package mutating func leaveOutDamagedRows() { resolved = resolved.droppingEmptyMandatoryValues() }
 }

@@ -22,10 +22,10 @@ struct Partitioning {
         dependencies = Partitioning.dependencies(of: step)
     }
 
-    /// Returns the partitions and their mappings in run order.
+    /// Returns the partitions and the positions of their mappings in run order.
     ///
     /// - Throws: ``FerryError`` `.badMapping` if a given partition needs objects of a later one.
-    func partitions() throws(FerryError) -> [[ResolvedEntityMapping]] {
+    func partitions() throws(FerryError) -> [[Int]] {
         var result: [[Int]] = []
         for (index, mappingModel) in step.mappingModels.enumerated() {
             let members = step.entityMappings.filter { $0.mappingModel == index }.map(\.position)
@@ -39,7 +39,7 @@ struct Partitioning {
         }
         result.removeAll(where: \.isEmpty)
         try checkOrder(of: result)
-        return result.map { ordered($0).map { step.entityMappings[$0] } }
+        return result.map(ordered)
     }
 
     private static func dependencies(of step: ResolvedStep) -> [Int: [Int: Need]] {

@@ -47,7 +47,7 @@ package struct Planner: Sendable {
             }
         }
 
-        func reason(for step: StepPlan) -> String? { allBecause ?? (step.isInferred ? nil : mappedBecause) }
+        package func reason(for step: StepPlan) -> String? { allBecause ?? (step.isInferred ? nil : mappedBecause) }
     }
 
     package init(
@@ -101,9 +101,8 @@ package struct Planner: Sendable {
             let edges = try graph.path()
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
-            var layouts = AssumedLayouts()
             for (index, edge) in edges.enumerated() {
-                var (step, problems) = planStep(edge, &layouts)
+                var (step, problems) = planStep(edge)
                 step?.versions = Array(plan.chain[index...index + 1])
                 if let step { plan.steps.append(step) } else { plan.refusedSteps.append(index) }
                 plan.refusals += problems
@@ -119,14 +118,17 @@ package struct Planner: Sendable {
                 + StoreLayout.leftOutIndexes(of: edges.last?.destination.model ?? target.model).map {
                     FerryWarning(.indexLeftOut, $0.sentence, about: .init(entity: $0.entity, object: $0.name))
                 }
+            let count = plan.steps.count
+            let obstacle = { (step: StepPlan) in copying.reason(for: step) ?? step.obstacleInPlace() }
             if plan.refusals.isEmpty {
-                let count = plan.steps.count
-                plan.steps = ChainComposition(plan.steps, composes: composes).steps
-                if plan.steps.count < count {
-                    plan.losses.countWithFirstPass(
-                        Ledger(plan.steps.map(\.resolved), versions: plan.steps.map(\.resolved.destination.name))
-                            .losses(of: rows, areEstimated: areRowsEstimated))
-                }
+                plan.steps = ChainComposition(plan.steps, composes: composes, obstacle: obstacle).steps
+            } else {
+                for index in plan.steps.indices { plan.steps[index].needsCopyBecause = obstacle(plan.steps[index]) }
+            }
+            if plan.steps.count < count {
+                plan.losses.countWithFirstPass(
+                    Ledger(plan.steps.map(\.resolved), versions: plan.steps.map(\.resolved.destination.name))
+                        .losses(of: rows, areEstimated: areRowsEstimated))
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             findKeptParts(of: &plan)
@@ -153,11 +155,9 @@ package struct Planner: Sendable {
                 plan.steps[index].fillsAllBecause = reason
                 continue
             }
-            var layouts = AssumedLayouts()
             let (source, destination): (StoreLayout, StoreLayout)
             do throws(FerryError) {
-                source = try layouts.layout(of: step.resolved.source)
-                destination = try layouts.layout(of: step.resolved.destination)
+                (source, destination) = try step.resolved.assumedLayouts()
             } catch {
                 // The names of a store's own join tables are in the store, or the run is refused for them.
                 plan.steps[index].fillsAllBecause = "the layout of one of the two versions is not known"
@@ -176,12 +176,9 @@ package struct Planner: Sendable {
         for index in plan.steps.indices {
             // After a step that cannot be planned, rows are unknown.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
-            plan.steps[index].forEachMapping { mapping in
-                mapping.rows = known?[mapping.mapping.source] ?? 0
-                let isCounted = index == 0 && countedEntities.contains(mapping.mapping.source)
-                (mapping.isKnown, mapping.isEstimated) = (known != nil, (areEstimated && !isCounted) || known == nil)
+            plan.steps[index].rows = known.map {
+                SourceRows($0, areEstimated: areEstimated, counted: index == 0 ? countedEntities : [])
             }
-            plan.steps[index].sourceRows = areEstimated ? nil : known
             plan.steps[index].scans = plan.steps[index].resolved.scans.map { scan in
                 (scan, known.flatMap(scan.comparisons))
             }
@@ -200,9 +197,7 @@ package struct Planner: Sendable {
         return left
     }
 
-    private func planStep(
-        _ edge: VersionGraph.Edge, _ layouts: inout AssumedLayouts
-    ) -> (StepPlan?, [FerryError]) {
+    private func planStep(_ edge: VersionGraph.Edge) -> (StepPlan?, [FerryError]) {
         let resolution = edge.resolved(policies)
         guard resolution.problems.isEmpty else { return (nil, resolution.problems) }
         let derivations = CarriedDerivations(step: resolution.step).refusals()
@@ -216,8 +211,6 @@ package struct Planner: Sendable {
         } catch {
             return (nil, [error])
         }
-        step.needsCopyBecause =
-            copying.reason(for: step) ?? step.obstacleInPlace(&layouts)
         return (step, [])
     }
 }
@@ -228,24 +221,20 @@ extension StepPlan {
     /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for a mapping that no statement
     ///   can run.
     mutating func split() throws(FerryError) {
-        partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
-            for mapping in mappings where mapping.policy == nil {
-                try mapping.checkDepth(in: resolved)
-                try mapping.checkOrders(in: resolved)
-            }
-            return PartitionPlan(
-                entityMappings: mappings.map { EntityMappingPlan(mapping: $0, rows: 0, isEstimated: false) })
+        partitions = try Partitioning(resolved).partitions()
+        for mapping in entityMappings where mapping.policy == nil {
+            try mapping.checkDepth(in: resolved)
+            try mapping.checkOrders(in: resolved)
         }
     }
 
     /// The reason in the models why the step cannot be done in place, or nil.
-    func obstacleInPlace(_ layouts: inout AssumedLayouts) -> String? {
+    fileprivate func obstacleInPlace() -> String? {
         do throws(FerryError) {
-            let source = try layouts.layout(of: resolved.source)
-            let destination = try layouts.layout(of: resolved.destination)
+            let (source, destination) = try resolved.assumedLayouts()
             do throws(StepObstacle) {
-                _ = try StepProgram(
-                    inPlace: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                _ = try InPlaceBuilder(
+                    checking: resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
                 return nil
             } catch {
                 return error.reason
@@ -256,15 +245,13 @@ extension StepPlan {
     }
 }
 
-/// The layouts that Core Data gives versions; the last one is cached, since the next step begins with it.
-struct AssumedLayouts {
-    private var last: StoreLayout?
-
-    mutating func layout(of version: ModelVersion) throws(FerryError) -> StoreLayout {
-        if let last, last.model == version.model { return last }
-        let layout = try StoreLayout.canonical(for: version.model, foundTriggers: .assumed)
-        last = layout
-        return layout
+extension ResolvedStep {
+    /// The layouts that Core Data gives both versions.
+    func assumedLayouts() throws(FerryError) -> (source: StoreLayout, destination: StoreLayout) {
+        (
+            try StoreLayout.canonical(for: source.model, foundTriggers: .assumed),
+            try StoreLayout.canonical(for: destination.model, foundTriggers: .assumed)
+        )
     }
 }
 

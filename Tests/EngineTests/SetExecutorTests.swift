@@ -18,9 +18,9 @@ struct SetExecutorTests {
                 let plan = Planner(catalog: catalog, mappingModels: [], executor: .set).plan(
                     from: catalog.versions[0], to: catalog.versions[1], rows: [:], areRowsEstimated: true)
                 #expect(!plan.refusals.contains { $0.message.contains("which SQL cannot run") }, "\(family)")
-                let planned = plan.steps.flatMap(\.partitions).flatMap(\.entityMappings)
+                let planned = plan.steps.flatMap(\.entityMappings)
                 #expect(
-                    planned.allSatisfy { $0.mapping.executor == .set && !$0.reason.isEmpty }, "\(family): \(old.name)")
+                    planned.allSatisfy { $0.executor == .set && !$0.executorReason.isEmpty }, "\(family): \(old.name)")
                 mappings += planned.count
             }
         }

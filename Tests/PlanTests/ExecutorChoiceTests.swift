@@ -23,8 +23,8 @@ struct ExecutorChoiceTests {
         let plan = try plan(policy: "App.BookPolicy", .automatic)
         #expect(plan.refusals.isEmpty && plan.steps.count == 2)
         #expect(plan.steps[1].isApartBecause?.contains("migration policy BookPolicy") == true)
-        let mapping = try #require(plan.steps[0].partitions.first?.entityMappings.first)
-        #expect(mapping.mapping.executor == .row && mapping.reason.contains("BookPolicy"))
+        let mapping = try #require(plan.steps[0].entityMappings.first)
+        #expect(mapping.executor == .row && mapping.executorReason.contains("BookPolicy"))
         #expect(plan.steps[1].sourceRows == nil && plan.steps[1].mode == .inPlace)
     }
 
@@ -34,7 +34,7 @@ struct ExecutorChoiceTests {
         #expect(plan.refusals.isEmpty && plan.steps.count == 1)
         let step = try #require(plan.steps.first)
         #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was requested")
-        #expect(step.partitions.flatMap(\.entityMappings).map(\.mapping.executor) == [.set])
+        #expect(step.entityMappings.map(\.executor) == [.set])
         #expect(try self.plan(.automatic).isInPlace)
     }
 

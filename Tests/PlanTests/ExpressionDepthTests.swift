@@ -30,8 +30,8 @@ struct ExpressionDepthTests {
     func executors(_ count: Int) throws {
         let plan = try plan(title: nested(count), filter: "\(nested(count)) == 'A'", .set)
         #expect(plan.refusals.isEmpty, "\(plan.refusals)")
-        let mapping = try #require(plan.steps.first?.partitions.first?.entityMappings.first)
-        #expect(mapping.mapping.executor == .set)
+        let mapping = try #require(plan.steps.first?.entityMappings.first)
+        #expect(mapping.executor == .set)
     }
 
     @Test("A step is planned on a thread of 512 KiB, at any depth of its expressions")

@@ -47,6 +47,6 @@ enum PlanFixture {
 extension MigrationPlan {
     /// The names of the first step's entity mappings, partition by partition.
     var partitionNames: [[String]] {
-        steps.first?.partitions.map { $0.entityMappings.map(\.mapping.name) } ?? []
+        steps.first.map { step in step.partitions.map { $0.map { step.resolved.entityMappings[$0].name } } } ?? []
     }
 }

@@ -123,9 +123,7 @@ extension MigrationPlan {
     /// Makes copies of steps for reasons that only the store shows.
     mutating func copySteps(because obstacles: Planner.Copying) {
         for index in steps.indices {
-            guard let reason = obstacles.allBecause ?? (steps[index].isInferred ? nil : obstacles.mappedBecause) else {
-                continue
-            }
+            guard let reason = obstacles.reason(for: steps[index]) else { continue }
             steps[index].needsCopyBecause = reason
             (steps[index].keptPart, steps[index].fillsAllBecause) = (nil, reason)
         }

@@ -170,7 +170,7 @@ extension PlanReport {
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
                     isApartBecause: step.isApartBecause, mode: step.mode == .copy ? .copy : .inPlace,
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
-                    partitions: step.partitions.map { $0.entityMappings.map(Self.reported) }))
+                    partitions: step.partitions.map { $0.map { Self.reported(step, at: $0) } }))
         }
     }
 
@@ -207,12 +207,12 @@ extension PlanReport {
         }
     }
 
-    private static func reported(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
-        EntityMappingPlan(
-            name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
-            executor: plan.mapping.executor, reason: plan.reason,
-            rows: plan.isKnown ? plan.rows : nil,
-            isEstimated: plan.isEstimated)
+    private static func reported(_ step: StepPlan, at position: Int) -> EntityMappingPlan {
+        let mapping = step.resolved.entityMappings[position]
+        return EntityMappingPlan(
+            name: mapping.name, source: mapping.source, destination: mapping.destination,
+            executor: mapping.executor, reason: mapping.executorReason, rows: step.rows?.count(of: mapping.source),
+            isEstimated: step.rows?.isEstimated(mapping.source) ?? true)
     }
 }
 

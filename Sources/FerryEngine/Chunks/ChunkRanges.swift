@@ -81,15 +81,9 @@ struct ChunkRanges {
     private static func unbrokenKeys(
         of mappings: [ResolvedEntityMapping], table: String, numbers: [Int64], in context: StepContext
     ) throws -> ClosedRange<Int64>? {
-        let plans = context.step.partitions.flatMap(\.entityMappings)
-        var rows: Int64 = 0
-        for mapping in mappings {
-            guard mapping.filter == nil, let plan = plans.first(where: { $0.mapping.position == mapping.position }),
-                !plan.isEstimated
-            else { return nil }
-            rows += plan.rows
+        guard mappings.allSatisfy({ $0.filter == nil }), let rows = context.rows(of: mappings), rows > 0 else {
+            return nil
         }
-        guard rows > 0 else { return nil }
         let end = { (name: String) throws -> Int64? in
             let statement = try context.connection.prepare(
                 "SELECT \(name)(Z_PK) FROM \(table) WHERE Z_PK > :low\(condition(numbers))")

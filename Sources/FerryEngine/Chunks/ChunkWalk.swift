@@ -22,7 +22,7 @@ struct ChunkWalk {
     /// no rows. `didRollBack` handles the rollback of a chunk with a too large value; it returns a function that copies
     /// one such row, or nil.
     func run(
-        _ units: [String], over ranges: ChunkRanges, writesScratch: Bool, report: inout StepReport,
+        _ units: [String], over ranges: ChunkRanges, report: inout StepReport,
         didRollBack: () throws -> LargeRowCopy?,
         carry: (_ low: Int64, _ rows: Int, inout [ProgressTable.Entry]) throws -> KeyRange?
     ) throws {
@@ -47,7 +47,7 @@ struct ChunkWalk {
             var counted: Int64 = 0
             let written = context.writtenBytes
             do {
-                range = try unit(units, &entries, writesScratch: writesScratch) { try carry(low, rows, &$0) }
+                range = try unit(units, &entries) { try carry(low, rows, &$0) }
                 counted = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
                 guard let given = try ranges.next(after: low, rows: rows), let copyRow = try didRollBack() else {
@@ -57,7 +57,7 @@ struct ChunkWalk {
                     rowLimit = Int(given.rows / 2)
                     continue
                 }
-                range = try unit(units, &entries, writesScratch: writesScratch) { entries in
+                range = try unit(units, &entries) { entries in
                     try copyRow(given, &entries)
                     return given
                 }
@@ -84,19 +84,19 @@ struct ChunkWalk {
     private func end(_ units: [String], _ entries: inout [ProgressTable.Entry]) throws {
         for index in entries.indices { entries[index].isDone = true }
         let ended = entries
-        try context.unit(writesScratch: false) {
+        try context.unit {
             for (unit, entry) in zip(units, ended) { try context.progress.save(entry, for: unit) }
         }
     }
 
     /// Runs one range as one unit; entries change after the commit only, and nil means that no rows are left.
     private func unit(
-        _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
+        _ units: [String], _ entries: inout [ProgressTable.Entry],
         _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
     ) throws -> KeyRange? {
         var next = entries
         var range: KeyRange?
-        try context.unit(writesScratch: writesScratch) {
+        try context.unit {
             range = try body(&next)
             if let range {
                 for index in next.indices { next[index].mark = range.high }
@@ -116,11 +116,11 @@ struct ChunkWalk {
 extension StepContext {
     /// Runs a body over the source objects of an entity mapping, one unit for each range.
     func walk(
-        _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
+        _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, report: inout StepReport,
+        _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try ChunkWalk(context: self, phase: phase, subject: subject).run(
-            [unit], over: ranges, writesScratch: writesScratch, report: &report, didRollBack: { nil }
+            [unit], over: ranges, report: &report, didRollBack: { nil }
         ) { low, rows, entries in
             guard let range = try ranges.next(after: low, rows: rows) else { return nil }
             try body(range, &entries[0])
@@ -135,7 +135,7 @@ extension StepContext {
         let ranges = try ChunkRanges(over: table, on: connection)
         var report = StepReport()
         try walk(
-            ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report
+            ranges, unit: unit, phase: phase, subject: subject, report: &report
         ) { range, entry in
             try statement.bind(range)
             try connection.with(.length, options.wholeValueBytes) { try statement.run() }

@@ -88,9 +88,8 @@ struct Alteration {
         if let known = step.sourceRows { return known }
         let estimated = context.estimatedEntities
         var rows: [String: Int64] = [:]
-        for plan in step.mode == .inPlace ? step.partitions.flatMap(\.entityMappings) : [] where plan.isKnown {
-            guard !plan.isEstimated || estimated.contains(plan.mapping.source) else { continue }
-            rows[plan.mapping.source] = plan.rows
+        if step.mode == .inPlace, let known = step.rows {
+            rows = known.counts.filter { !known.isEstimated($0.key) || estimated.contains($0.key) }
         }
         for table in context.source.tablesInOrder {
             let missing = context.source.entities(inTableOf: table.root)
@@ -149,13 +148,11 @@ struct Alteration {
 extension StepContext {
     /// The entities whose counts are the plan's estimates: the step does not write their rows.
     var estimatedEntities: Set<String> {
-        guard step.mode == .inPlace, step.sourceRows == nil else { return [] }
+        guard step.mode == .inPlace, let rows = step.rows else { return [] }
         let written = program.moves.writtenTables
-        let estimated = step.partitions.flatMap(\.entityMappings).filter { plan in
-            plan.isKnown && plan.isEstimated
-                && source.table(of: plan.mapping.source).map { !written.contains($0.name) } == true
+        return Set(step.resolved.entityMappings.map(\.source)).filter { entity in
+            rows.isEstimated(entity) && source.table(of: entity).map { !written.contains($0.name) } == true
         }
-        return Set(estimated.map(\.mapping.source))
     }
 
     /// Runs a statement; errors of our functions and of constraints get a message in terms of the model.

@@ -16,8 +16,8 @@ final class LargeRows {
     private let table: String
     private let cells: [LargeCell]
     private let select: Statement
-    /// Counts objects and elements, and those that the filter drops.
-    private let count: Statement
+    /// Nil if the mapping drops no rows.
+    private let drops: DropCounter?
     private let insert: Statement
     /// Nil if objects keep their keys.
     private let keys: NewKeys?
@@ -37,18 +37,17 @@ final class LargeRows {
     /// Long enough that the cost of the calls is negligible.
     private static let pieceBytes = 1 << 18
 
-    /// `lookup` is that of the mapping's `unique`.
-    init(_ mapping: ResolvedEntityMapping, _ lookup: ObjectLookup?, in context: StepContext) throws {
-        (self.mapping, self.context) = (mapping, context)
+    /// `executor` writes the mapping's other rows.
+    init(_ mapping: ResolvedEntityMapping, besides executor: SetExecutor?, in context: StepContext) throws {
+        (self.mapping, self.context, drops) = (mapping, context, executor?.drops)
         let (connection, now) = (context.connection, context.options.now)
         let sql = MappingSQL(mapping, in: context.sql)
         table = try context.sql.destinationTable(of: mapping)
-        var scope = try sql.scope()
+        var scope = try sql.scope(countsDropped: true)
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"] + (try sql.uniqueValues(in: &scope))
         cells = try Self.cells(sql, &scope)
         selected += cells.flatMap(\.selection)
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        count = try sql.countDropped().prepare(on: connection, now: now)
         select = try BoundSQL(
             "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)", scope.parameters
         ).prepare(on: connection, now: now)
@@ -61,7 +60,7 @@ final class LargeRows {
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         association =
             context.isAssociated(mapping) ? try connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
-        unique = try lookup.map { ($0, try $0.prepareSearch()) }
+        unique = try executor?.lookup.map { ($0, try $0.prepareSearch()) }
     }
 
     /// The cells that the mapping sets, in the order of the table's columns.
@@ -88,12 +87,14 @@ final class LargeRows {
     ///
     /// - Throws: ``FerryError`` `.valueTooLarge` with the source key, before the INSERT if memory does not suffice.
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        for statement in [select, count] { try statement.bind(range) }
-        defer { for statement in [select, count] { statement.reset() } }
+        try select.bind(range)
+        defer { select.reset() }
+        // A chunk that failed may have left some.
+        _ = drops?.take()
         do {
-            // The statement of the rows leaves out what the filter drops.
             var outcome = try carryRows()
-            if try count.step() { (outcome.read, outcome.dropped) = (count.integer(0), count.integer(1)) }
+            outcome.dropped = drops?.take() ?? 0
+            outcome.read = outcome.written + outcome.merged + outcome.dropped
             return outcome
         } catch let error as DatabaseError where error.isTooBig {
             throw refusal(of: range.high, cause: error)
@@ -321,14 +322,10 @@ package struct LargeValueSearch {
         (self.layout, self.connection, self.schema) = (layout, connection, schema)
     }
 
-    package func firstKey(of entity: String, after key: Int64, above bytes: Int) throws(DatabaseError) -> Int64? {
-        var range = KeyRange.all
-        range.low = key
-        return try firstKey(of: entity, in: range, above: bytes)
-    }
-
-    /// The key of the first object of exactly an entity with a value of more bytes; nil if there is none.
-    func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
+    /// The first key, after another one, of an object of exactly an entity with a value of more bytes; nil if there is none.
+    package func firstKey(
+        of entity: String, after key: Int64 = .min, above bytes: Int
+    ) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         // Only types are read, but some SQLite versions apply the limit to the whole row (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
@@ -338,11 +335,9 @@ package struct LargeValueSearch {
         let rows = try connection.prepare(
             """
             SELECT \((["Z_PK"] + types).joined(separator: ", ")) FROM \(schema).\(Connection.quoted(table.name))
-            WHERE Z_PK > ?1 AND Z_PK <= ?2 AND +Z_ENT = ?3 ORDER BY Z_PK
+            WHERE Z_PK > ?1 AND +Z_ENT = ?2 ORDER BY Z_PK
             """)
-        try rows.bind([
-            .integer(range.low), .integer(range.high), .integer(number),
-        ])
+        try rows.bind([.integer(key), .integer(number)])
         while try rows.step() {
             let key = rows.integer(0)
             for (index, column) in columns.enumerated() where rows.integer(index + 1) != 0 {

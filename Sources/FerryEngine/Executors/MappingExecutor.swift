@@ -1,7 +1,5 @@
 /// Writes the rows of one entity mapping, a range of source keys at a time.
 protocol MappingExecutor {
-    var writesScratch: Bool { get }
-
     /// Writes the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRange) throws -> ChunkOutcome
 }

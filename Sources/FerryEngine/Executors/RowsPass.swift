@@ -7,7 +7,7 @@ internal import FerryStore
 
 /// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once.
 final class RowsPass {
-    private let plans: [EntityMappingPlan]
+    private let mappings: [ResolvedEntityMapping]
     private let context: StepContext
     private let policies: PolicyRun
     private let ranges: ChunkRanges
@@ -15,16 +15,16 @@ final class RowsPass {
     private let targets: [CountedTargets]
     /// One for each mapping after the first value that was too large for its chunk; all such rows share them.
     private var largeRows: [LargeRows] = []
-    private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
+    private var hasPolicy: Bool { mappings.contains { $0.policy != nil } }
 
-    private init(_ plans: [EntityMappingPlan], _ context: StepContext, _ policies: PolicyRun) throws {
-        (self.plans, self.context, self.policies) = (plans, context, policies)
-        ranges = try ChunkRanges(of: plans.map(\.mapping), in: context)
+    private init(_ mappings: [ResolvedEntityMapping], _ context: StepContext, _ policies: PolicyRun) throws {
+        (self.mappings, self.context, self.policies) = (mappings, context, policies)
+        ranges = try ChunkRanges(of: mappings, in: context)
         // Registers functions that the executors' statements call.
-        targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
-        executors = try plans.map { plan in
-            if let executor = try policies.executor(of: plan.mapping) { return executor }
-            return try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
+        targets = try mappings.map { try CountedTargets(of: $0, in: context) }
+        executors = try mappings.map { mapping in
+            try policies.executor(of: mapping)
+                ?? SetExecutor(mapping, in: context, sharesRanges: mappings.count > 1)
         }
     }
 
@@ -32,37 +32,33 @@ final class RowsPass {
     static func run(
         _ positions: [Int], in context: StepContext, _ policies: PolicyRun, report: inout StepReport
     ) throws {
-        let all = context.step.partitions.flatMap(\.entityMappings)
-        let plans = positions.flatMap { position in all.filter { $0.mapping.position == position } }
+        let mappings = positions.map { context.step.resolved.entityMappings[$0] }
         try policies.beginPass(positions)
-        for plan in plans { try policies.begin(plan.mapping) }
+        for mapping in mappings { try policies.begin(mapping) }
         let units = positions.map(StepOperation.unit(ofRowsOf:))
         if try !context.progress.entry(units[0]).isDone {
-            let pass = try RowsPass(plans, context, policies)
+            let pass = try RowsPass(mappings, context, policies)
             let walk = ChunkWalk(
                 context: context, phase: .rows, subject: pass.name,
                 rowBytes: context.options.chunkSize == .automatic ? try pass.rowBytes() : 0,
-                byteLimit: plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
+                byteLimit: mappings.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
             try walk.run(
-                units, over: pass.ranges, writesScratch: pass.executors.contains { $0.writesScratch }, report: &report,
-                didRollBack: pass.didRollBack, carry: pass.carry)
+                units, over: pass.ranges, report: &report, didRollBack: pass.didRollBack, carry: pass.carry)
         }
-        for plan in plans { try policies.endInstanceCreation(plan.mapping) }
+        for mapping in mappings { try policies.endInstanceCreation(mapping) }
     }
 
     /// Prepares the statements of all mappings, so that an error in their SQL comes before the first row.
     static func checkStatements(_ context: StepContext) throws {
         let kept = context.step.keptPart?.positions ?? []
-        for plan in context.step.partitions.flatMap(\.entityMappings)
-        where plan.mapping.policy == nil && !kept.contains(plan.mapping.position) {
-            let statements = MappingSQL(plan.mapping, in: context.sql)
+        for mapping in context.step.entityMappings
+        where mapping.policy == nil && !kept.contains(mapping.position) {
+            let statements = MappingSQL(mapping, in: context.sql)
             // The statements call functions that count keys; each mapping registers them again when its rows begin.
-            let counted = try context.program.fills.keys[plan.mapping.position].counted.map {
+            let counted = try context.program.fills.keys[mapping.position].counted.map {
                 try context.sql.mapping(named: $0)
             }
-            for made in counted + [plan.mapping] {
-                _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
-            }
+            for made in counted + [mapping] { _ = try KeyCounter(made, by: mapping, on: context.connection) }
             if statements.dropsRows { _ = try DropCounter(of: statements, on: context.connection) }
             _ = try statements.rows().prepare(on: context.connection, now: context.options.now)
         }
@@ -74,14 +70,14 @@ final class RowsPass {
         guard let range = try ranges.next(after: low, rows: rows) else { return nil }
         for (index, executor) in executors.enumerated() {
             let outcome = try limited(index, range) { try executor.carry(range) }
-            try count(outcome, plans[index].mapping, &entries[index])
+            try count(outcome, mappings[index], &entries[index])
         }
         return range
     }
 
     /// Runs the body under the length limit for values that are written with their rows.
     private func limited<Result>(_ index: Int, _ range: KeyRange, _ body: () throws -> Result) throws -> Result {
-        let mapping = plans[index].mapping
+        let mapping = mappings[index]
         // A policy holds the values that it reads, so none is copied in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
         return try placed(in: mapping, range) {
@@ -96,19 +92,19 @@ final class RowsPass {
     private func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
         if largeRows.isEmpty {
-            largeRows = try zip(plans, executors).map {
-                try LargeRows($0.mapping, ($1 as? SetExecutor)?.lookup, in: context)
+            largeRows = try zip(mappings, executors).map {
+                try LargeRows($0, besides: $1 as? SetExecutor, in: context)
             }
         }
         return copyLargeRow
     }
 
     private func copyLargeRow(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
-        for (index, plan) in plans.enumerated() {
-            let outcome = try placed(in: plan.mapping, range) {
+        for (index, mapping) in mappings.enumerated() {
+            let outcome = try placed(in: mapping, range) {
                 try targets[index].counting { try largeRows[index].carry(range) }
             }
-            try count(outcome, plan.mapping, &entries[index])
+            try count(outcome, mapping, &entries[index])
         }
     }
 
@@ -134,10 +130,9 @@ final class RowsPass {
         _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
         // The first such object after the copied rows caused the error.
-        let range = KeyRange(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
-        ).firstKey(of: mapping.source, in: range, above: context.options.wholeValueBytes)
+        ).firstKey(of: mapping.source, after: low, above: context.options.wholeValueBytes)
         return FerryError(
             valueOf: mapping.source, key: key, entityMapping: mapping.name,
             memoryLimit: context.options.memoryLimit, cause: cause)
@@ -168,10 +163,10 @@ final class RowsPass {
         // The search computes the values again, and a policy must not run twice.
         if !hasPolicy {
             do {
-                let values = try MappingSQL(mapping, in: context.sql).computedValues()
+                let (columns, rows) = try MappingSQL(mapping, in: context.sql).computedValues()
                 let search = FailedRowSearch(
-                    values: values, connection: context.connection, longestValue: context.options.wholeValueBytes,
-                    now: context.options.now)
+                    entity: mapping.source, columns: columns, rows: rows, connection: context.connection,
+                    longestValue: context.options.wholeValueBytes, now: context.options.now)
                 error = error.at(try search.first(in: range))
             } catch {}  // The first failure is the one to report.
         }
@@ -183,18 +178,18 @@ final class RowsPass {
     // MARK: Progress and sizes
 
     private var name: String {
-        let first = plans[0].mapping.name
-        return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
+        let first = mappings[0].name
+        return mappings.count > 1 ? "\(first) and \(mappings.count - 1) more" : first
     }
 
     /// The number of source objects; nil for iterations, whose elements are counted during the copy.
     private var total: Int64? {
-        plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
+        mappings.contains { $0.iteration != nil } ? nil : context.rows(of: mappings)
     }
 
     /// The average size of the variable-length values in the first rows, which bounds the first chunk.
     private func rowBytes() throws -> Int {
-        guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
+        guard let table = context.source.table(of: mappings[0].source) else { return 0 }
         let sizes = table.columns.filter(\.hasVariableLength).map { column in
             let name = Connection.quoted(column.name)
             // SQLite knows the length of a BLOB without reading it, but not that of a text.

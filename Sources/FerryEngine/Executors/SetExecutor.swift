@@ -11,7 +11,7 @@ final class SetExecutor: MappingExecutor {
     private let keys: NewKeys?
     private let body: Body
     /// Nil if the mapping drops no rows.
-    private let drops: DropCounter?
+    let drops: DropCounter?
     private let counter: KeyCounter?
     /// Whether a range's rows are the mapping's objects.
     private let hasRowsOfRange: Bool
@@ -43,8 +43,6 @@ final class SetExecutor: MappingExecutor {
             body = .findOrCreate(try FindOrCreate(sql, in: context))
         }
     }
-
-    var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
     /// Nil without `unique`.
     var lookup: ObjectLookup? { if case .findOrCreate(let executor) = body { executor.lookup } else { nil } }

@@ -91,8 +91,7 @@ struct StepOperations {
         let prepared = try statement.sql.prepare(on: context.connection, now: context.options.now)
         try context.walk(
             ChunkRanges(of: [contribution.mapping], in: context), unit: operation.unit, phase: .relationships,
-            subject: operation.subject,
-            writesScratch: context.program.fills.joinTable(assignment.joinTable)?.order == .gathered, report: &report
+            subject: operation.subject, report: &report
         ) { range, _ in
             try prepared.bind(range)
             try prepared.run()

@@ -135,7 +135,7 @@ final class PolicyRun {
         let ranges = try ChunkRanges(of: [mapping], in: context)
         try context.walk(
             ranges, unit: "relate:\(mapping.position)", phase: .relationships, subject: mapping.name,
-            writesScratch: true, report: &report
+            report: &report
         ) { range, entry in
             manager.beginUnit()
             var isByDefault = true
@@ -194,7 +194,7 @@ final class PolicyRun {
     ) throws {
         guard let calls = calls[mapping.position] else { return }
         let unit = "policy:\(name):\(mapping.position)"
-        try context.once(unit, phase: phase, subject: mapping.name, writesScratch: true) {
+        try context.once(unit, phase: phase, subject: mapping.name) {
             manager.beginUnit()
             try calls.call { try body(calls) }
             try recordCreated(by: mapping, isFirstPass: phase == .rows)
@@ -214,8 +214,6 @@ final class PolicyExecutor: MappingExecutor {
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan)
     }
-
-    var writesScratch: Bool { true }
 
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         calls.manager.beginUnit()

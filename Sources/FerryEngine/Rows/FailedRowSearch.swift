@@ -14,7 +14,11 @@ struct FailedRowSearch {
         var property: String?
     }
 
-    let values: ComputedValues
+    let entity: String
+    /// Destination attributes with the SQL of their values.
+    let columns: [(property: String, sql: String)]
+    /// The rows, with `:low` and `:high`.
+    let rows: SourceScope
     let connection: Connection
     let longestValue: Int
     let now: Double
@@ -22,7 +26,7 @@ struct FailedRowSearch {
     /// The first object of a range on which a function fails; nil if none fails again.
     func first(in range: KeyRange = .all) throws -> Row? {
         try connection.with(.length, longestValue) {
-            let all = values.columns.map(\.sql)
+            let all = columns.map(\.sql)
             guard var range = try part(of: range, where: all) else { return nil }
             while range.high - range.low > 1 {
                 var lower = range
@@ -30,8 +34,8 @@ struct FailedRowSearch {
                 if try fails(all, in: lower) { range = lower } else { range.low = lower.high }
             }
             let property =
-                try fails([], in: range) ? nil : try values.columns.first { try fails([$0.sql], in: range) }?.property
-            return Row(entity: values.entity, key: range.high, property: property)
+                try fails([], in: range) ? nil : try columns.first { try fails([$0.sql], in: range) }?.property
+            return Row(entity: entity, key: range.high, property: property)
         }
     }
 
@@ -52,8 +56,8 @@ struct FailedRowSearch {
 
     private func fails(_ columns: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
-            "SELECT \(columns.isEmpty ? "1" : columns.joined(separator: ", ")) FROM \(values.rows)")
-        try values.parameters.bind(to: statement, now: now)
+            "SELECT \(columns.isEmpty ? "1" : columns.joined(separator: ", ")) FROM \(rows.from)\(rows.where)")
+        try rows.parameters.bind(to: statement, now: now)
         try statement.bind(range)
         do {
             while try statement.step() {}

@@ -124,11 +124,11 @@ struct CountedTargets {
         var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
         for maker in context.program.fills.keys[mapping.position].earlierMakers {
             let earlier = context.step.resolved.entityMappings[maker]
-            let count = try MappingSQL(earlier, in: context.sql).countDropped().prepare(
+            let count = try MappingSQL(earlier, in: context.sql).count().prepare(
                 on: context.connection, now: context.options.now)
             try count.bind(KeyRange.all)
             if try count.step() {
-                base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0) - count.integer(1)
+                base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0)
             }
             count.reset()
         }

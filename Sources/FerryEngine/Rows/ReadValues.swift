@@ -169,12 +169,11 @@ package struct ReadValues {
 
     /// The search for the object on which a filter or an iteration fails.
     private func search(on connection: Connection, _ longestValue: Int) -> FailedRowSearch {
-        FailedRowSearch(
-            values: ComputedValues(
-                entity: mapping.source, columns: [],
-                rows: "\(scope.from)\(scope.where) AND s.Z_PK > :low AND s.Z_PK <= :high",
-                parameters: scope.parameters),
-            connection: connection, longestValue: longestValue, now: now)
+        var rows = scope
+        rows.require("s.Z_PK > :low AND s.Z_PK <= :high")
+        return FailedRowSearch(
+            entity: mapping.source, columns: [], rows: rows, connection: connection, longestValue: longestValue,
+            now: now)
     }
 
     private func prepare(_ sql: String, on connection: Connection) throws -> Statement {

@@ -147,85 +147,74 @@ extension ResolvedStep {
 /// The steps of a chain, composed as far as possible.
 struct ChainComposition {
     private(set) var steps: [StepPlan] = []
+    /// The reason why a step must be a copy; nil if it can be done in place.
+    private let obstacle: (StepPlan) -> String?
 
     /// Takes one step for each edge; without `composes` the steps only get the modes of the composed chain.
-    init(_ singles: [StepPlan], composes: Bool) {
-        var groups: [[StepPlan]] = []
+    init(_ singles: [StepPlan], composes: Bool, obstacle: @escaping (StepPlan) -> String?) {
+        self.obstacle = obstacle
         var rest = singles[...]
         var reason: String?
-        while var first = rest.first {
-            first.isApartBecause = reason ?? first.isApartBecause
-            let group = Group(first, rest.dropFirst())
-            steps.append(group.step)
-            groups.append(Array(rest.prefix(group.count)))
-            rest = rest.dropFirst(group.count)
-            reason = group.end
+        while let first = rest.first {
+            var (step, count, end) = longest(first, rest.dropFirst())
+            step.isApartBecause = reason
+            if composes {
+                steps.append(step)
+            } else {
+                for var part in rest.prefix(count) {
+                    part.needsCopyBecause = obstacle(part) ?? step.needsCopyBecause
+                    steps.append(part)
+                }
+            }
+            rest = rest.dropFirst(count)
+            reason = end
         }
-        guard !composes else { return }
-        steps = zip(steps, groups).flatMap { step, group in group.map { Self.part($0, of: step) } }
     }
 
-    private static func part(_ part: StepPlan, of step: StepPlan) -> StepPlan {
-        var part = part
-        if part.needsCopyBecause == nil { part.needsCopyBecause = step.needsCopyBecause }
-        return part
-    }
-}
+    /// The steps of a run of steps, composed; their number, and why the next one does not belong to them.
+    private typealias Group = (step: StepPlan, count: Int, end: String?)
 
-/// The longest run of steps, beginning with a given one, that can be composed.
-private struct Group {
-    private(set) var step: StepPlan
-    private(set) var count = 1
-    /// The reason why the next step does not belong to the group; nil at the end of the chain.
-    private(set) var end: String?
-
-    init(_ first: StepPlan, _ others: ArraySlice<StepPlan>) {
-        step = first
-        // If the whole group can be done in place, one check is enough; else each step is checked.
-        if take(others, checksEach: false) { return }
-        (step, count, end) = (first, 1, nil)
-        _ = take(others, checksEach: true)
+    private func longest(_ first: StepPlan, _ others: ArraySlice<StepPlan>) -> Group {
+        var group = composed(first, others)
+        // One step that must be a copy makes the composed step a copy.
+        for part in [first] + others.prefix(group.count - 1) where group.step.needsCopyBecause == nil {
+            group.step.needsCopyBecause = obstacle(part)
+        }
+        let isDecided = group.step.needsCopyBecause != nil || group.count == 1
+        if isDecided || obstacle(group.step) == nil { return group }
+        // Steps that can be done in place one by one are not copied as one.
+        return composed(first, others) { step throws(StepObstacle) in
+            if let reason = obstacle(step) {
+                throw StepObstacle("in one pass it could not be done in place (\(reason))")
+            }
+        }
     }
 
-    /// Composes as far as the mappings allow; returns false if the result could not be done in place, which is checked
-    /// for each step or at the end.
-    private mutating func take(_ others: ArraySlice<StepPlan>, checksEach: Bool) -> Bool {
+    /// The longest run of steps, beginning with a given one, of which each composed part passes a check.
+    private func composed(
+        _ first: StepPlan, _ others: ArraySlice<StepPlan>, check: (StepPlan) throws(StepObstacle) -> Void = { _ in }
+    ) -> Group {
+        var group: Group = (first, 1, nil)
         do throws(StepObstacle) {
             for other in others {
-                let next = try Self.composed(step, other)
-                if checksEach, let obstacle = next.obstacleToOnePass() { throw obstacle }
-                // Here the group becomes a copy; steps that can only be done in place one by one are not copied as one.
-                if !checksEach, next.needsCopyBecause != nil, step.obstacleToOnePass() != nil { return false }
-                (step, count) = (next, count + 1)
+                let step = try Self.composed(group.step, other)
+                try check(step)
+                group = (step, group.count + 1, nil)
             }
         } catch {
-            end = error.reason
+            group.end = error.reason
         }
-        return checksEach || step.obstacleToOnePass() == nil
+        return group
     }
 
-    /// One step that must be a copy makes the composed step a copy.
     private static func composed(_ first: StepPlan, _ second: StepPlan) throws(StepObstacle) -> StepPlan {
         var step = try Composition.compose(first, second)
         step.versions = first.versions + second.versions.dropFirst()
-        step.isApartBecause = first.isApartBecause
         do throws(FerryError) {
             try step.split()
         } catch {
             throw StepObstacle(error.message)
         }
-        step.needsCopyBecause = first.needsCopyBecause ?? second.needsCopyBecause
         return step
-    }
-}
-
-extension StepPlan {
-    /// The reason why steps that can be done in place one by one cannot be so in one pass, or nil.
-    fileprivate func obstacleToOnePass() -> StepObstacle? {
-        var layouts = AssumedLayouts()
-        guard !parts.isEmpty, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {
-            return nil
-        }
-        return StepObstacle("in one pass it could not be done in place (\(reason))")
     }
 }

@@ -105,16 +105,10 @@ extension InPlaceBuilder {
         }
         for rTree in destination.rTrees where keptPart == nil && !kept.contains(rTree) {
             add(rTree.sql, "an R-Tree of the new version")
-            addOverAllKeys(
-                rTree.fill, "objects of the R-Tree \(rTree.name)", .rows(rTree.name, from: rTree.table))
+            add(
+                rTree.fill, "objects of the R-Tree \(rTree.name)", .once,
+                tables: .rows(rTree.name, from: rTree.table))
         }
-    }
-
-    private mutating func addOverAllKeys(_ sql: String, _ reason: String, _ tables: StatementTables) {
-        var values = Parameters()
-        values.set(":low", .integer(.min))
-        values.set(":high", .integer(.max))
-        add(sql, values: values, reason, .once, tables: tables)
     }
 
     /// Adds derived values, the version, then triggers: triggers call Apple's functions, so nothing may be written after them.
@@ -122,8 +116,9 @@ extension InPlaceBuilder {
         let old = Dictionary(first: schema.derivedValues.map { ($0.attribute, $0) })
         for value in keptPart == nil ? destination.derivedValues : [] {
             if let before = old[value.attribute], isKept(before, value) { continue }
-            addOverAllKeys(
-                value.update, "\(value.attribute.property) is derived", .rows(value.table, from: value.table))
+            add(
+                value.update, "\(value.attribute.property) is derived", .once,
+                tables: .rows(value.table, from: value.table))
             moves.touched.insert(value.table)
         }
         makeRTrees()

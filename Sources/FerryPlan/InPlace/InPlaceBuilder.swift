@@ -11,6 +11,10 @@ struct InPlaceBuilder {
     let destination: StoreLayout
     /// The part of a copy step that the statements do; nil for a whole step in place.
     let keptPart: KeptPart?
+    /// Whether a table may be made anew from an old one; a copy step fills such a table instead.
+    private let rebuilds: Bool
+    /// What keeps rows or links from staying where they are, table by table; keys in a table that can stay have none.
+    private(set) var obstacles: [(place: Place, table: String?, reason: String)] = []
     /// The store's numbers of the entities that the new version lacks.
     let droppedNumbers: [(entity: String, number: Int64)]
     var moves = TableMoves()
@@ -38,12 +42,18 @@ struct InPlaceBuilder {
     var keptIndexes: Set<String> = []
     var renamedIndexes: [(from: String, to: IndexDefinition)] = []
 
+    enum Place {
+        case rows(ofRoot: String)
+        case links(PropertyKey)
+    }
+
     init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        keptPart: KeptPart? = nil
+        keptPart: KeptPart? = nil, rebuilds: Bool = true
     ) {
         self.step = step
         self.keptPart = keptPart
+        self.rebuilds = rebuilds
         self.source = source
         self.schema = schema
         self.destination = destination
@@ -56,6 +66,23 @@ struct InPlaceBuilder {
         }
         self.sources = sources
         continuations = Self.continuations(sources.compactMapValues(\.first), step, source, destination)
+        findMoves()
+    }
+
+    /// Throws the first reason why not all tables can stay or be made from others by statements.
+    init(
+        checking step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
+        keptPart: KeptPart? = nil
+    ) throws(StepObstacle) {
+        for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
+            throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
+        }
+        if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
+        self.init(step, source: source, schema: schema, destination: destination, keptPart: keptPart)
+        guard sources.values.allSatisfy({ $0.count == 1 }) else {
+            throw StepObstacle("two hierarchies are merged into one")
+        }
+        if let first = obstacles.first { throw StepObstacle(first.reason) }
     }
 
     mutating func add(
@@ -74,8 +101,7 @@ struct InPlaceBuilder {
         add("ALTER TABLE \(table) \(change)", reason)
     }
 
-    mutating func build() throws(StepObstacle) {
-        try findMoves()
+    mutating func build() {
         dropTriggers()
         raiseHighestKeys()
         cutLinks()
@@ -98,24 +124,35 @@ struct InPlaceBuilder {
 
     // MARK: Moves
 
-    private mutating func findMoves() throws(StepObstacle) {
-        guard sources.values.allSatisfy({ $0.count == 1 }) else {
-            throw StepObstacle("two hierarchies are merged into one")
-        }
+    private mutating func findMoves() {
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
         for table in destination.tablesInOrder {
-            let slots = try ColumnSlots(relationships, contents, table: table, keptPart: keptPart)
-            if let unheld = slots.unheld.min(by: { $0.key < $1.key }) { throw unheld.value }
-            moves.tables.append(try move(slots))
+            do throws(StepObstacle) {
+                let slots = try ColumnSlots(relationships, contents, table: table, keptPart: keptPart)
+                guard slots.unheld.isEmpty else {
+                    obstacles += slots.unheld.inOrder { $0.key < $1.key }.map { (.links($0), nil, $1.reason) }
+                    continue
+                }
+                let move = try move(slots)
+                if !rebuilds, case .rebuild(let reason) = move.way { throw StepObstacle(reason) }
+                moves.tables.append(move)
+            } catch {
+                obstacles.append((.rows(ofRoot: table.root), table.name, error.reason))
+            }
         }
         for table in destination.joinTables {
-            moves.joinTables.append(
-                try JoinMove(table, relationships, keys: schema.joinKeys))
+            do throws(StepObstacle) {
+                let move = try JoinMove(table, relationships, keys: schema.joinKeys)
+                if !rebuilds, case .rebuild = move.way { throw StepObstacle("columns change") }
+                moves.joinTables.append(move)
+            } catch {
+                obstacles.append((.links(table.relationship), table.name, error.reason))
+            }
         }
     }
 
-    func move(_ slots: ColumnSlots) throws(StepObstacle) -> TableMove {
+    private func move(_ slots: ColumnSlots) throws(StepObstacle) -> TableMove {
         let root = sources[slots.table.root]?.first
         if let root, continuations[root] ?? slots.table.root != slots.table.root {
             throw StepObstacle("entities leave their hierarchy")

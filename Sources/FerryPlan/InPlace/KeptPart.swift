@@ -55,19 +55,24 @@ package struct KeptPart: Sendable {
             var part = Self(whole, rules, filled: filled, linked: linked)
             part.reasons = reasons
             guard !part.positions.isEmpty else { return nil }
-            let moved = InPlaceBuilder(
+            let obstacles = InPlaceBuilder(
                 part.step, source: source, schema: InPlaceSchema(of: source), destination: destination,
-                keptPart: part
-            ).moved()
-            guard !moved.tables.isEmpty || !moved.joinTables.isEmpty else {
+                keptPart: part, rebuilds: false
+            ).obstacles
+            guard !obstacles.isEmpty else {
                 self = part
                 return
             }
+            let count = filled.count + linked.count
+            for obstacle in obstacles {
+                switch obstacle.place {
+                case .rows(let root): filled.insert(root)
+                case .links(let relationship): linked.insert(relationship)
+                }
+                if let table = obstacle.table { reasons[table] = reasons[table] ?? obstacle.reason }
+            }
             // Each turn fills or links more; without that, it would be the last one's again.
-            guard !filled.isSuperset(of: moved.tables) || !linked.isSuperset(of: moved.joinTables) else { return nil }
-            filled.formUnion(moved.tables)
-            linked.formUnion(moved.joinTables)
-            reasons.merge(moved.reasons) { first, _ in first }
+            guard filled.count + linked.count > count else { return nil }
         }
     }
 
@@ -201,35 +206,4 @@ package struct KeptPart: Sendable {
 extension StepPlan {
     /// Whether the destination begins as the source, so that tables stay or are altered.
     package var keepsTables: Bool { mode == .inPlace || keptPart != nil }
-}
-
-extension InPlaceBuilder {
-    /// The root entities of the tables, and the relationships, that cannot be kept or altered, with the reasons by table.
-    func moved() -> (tables: Set<String>, joinTables: Set<PropertyKey>, reasons: [String: String]) {
-        var (tables, joinTables, reasons) = (Set<String>(), Set<PropertyKey>(), [String: String]())
-        let relationships = RelationshipRules(step, source: source, destination: destination)
-        let contents = ColumnSlots.Contents(step, destination)
-        for table in destination.tablesInOrder where contents.mappings[table.root] != nil {
-            do throws(StepObstacle) {
-                let slots = try ColumnSlots(relationships, contents, table: table, keptPart: keptPart)
-                joinTables.formUnion(slots.unheld.keys)
-                if !slots.unheld.isEmpty { continue }
-                guard case .rebuild(let reason) = try move(slots).way else { continue }
-                throw StepObstacle(reason)
-            } catch {
-                tables.insert(table.root)
-                reasons[table.name] = error.reason
-            }
-        }
-        for table in destination.joinTables {
-            do throws(StepObstacle) {
-                guard case .rebuild = try JoinMove(table, relationships, keys: schema.joinKeys).way else { continue }
-                throw StepObstacle("columns change")
-            } catch {
-                joinTables.insert(table.relationship)
-                reasons[table.name] = error.reason
-            }
-        }
-        return (tables, joinTables, reasons)
-    }
 }

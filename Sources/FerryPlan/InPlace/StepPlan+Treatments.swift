@@ -11,15 +11,8 @@ extension StepPlan {
     ///
     /// - Throws: ``FerryError`` if a version has no layout.
     package func treatments() throws(FerryError) -> [PlannedTable] {
-        var layouts = AssumedLayouts()
-        let source = try layouts.layout(of: resolved.source)
-        let destination = try layouts.layout(of: resolved.destination)
-        var moves = TableMoves()
-        do throws(FerryError) {
-            moves = try StepProgram(self, source: source, destination: destination).moves
-        } catch {
-            // The store may have other names, with which its tables can stay.
-        }
+        let (source, destination) = try resolved.assumedLayouts()
+        let moves = try StepProgram.altering(self, source, nil, destination)?.moves ?? TableMoves()
         let kept = Dictionary(first: moves.kept.map { ($0.newName, $0) })
         let linked = keptPart?.linkedColumns ?? [:]
         let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))

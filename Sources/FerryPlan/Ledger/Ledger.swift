@@ -298,17 +298,10 @@ extension [ChainLoss] {
     mutating func countWithFirstPass(_ passes: [ChainLoss]) {
         for index in indices where self[index].step > 1 {
             let loss = self[index]
-            guard
-                let counted = passes.first(where: {
-                    $0.step == 1 && $0.name == loss.name && $0.isOfOrder == loss.isOfOrder
-                })
-            else { continue }
-            self[index].cause = counted.cause
-            self[index].entities = counted.entities
-            self[index].objects = counted.objects
-            self[index].pass = counted.pass
-            self[index].isBound = counted.isBound
-            self[index].isOpen = counted.isOpen
+            let counted = passes.first { $0.step == 1 && $0.name == loss.name && $0.isOfOrder == loss.isOfOrder }
+            guard var counted else { continue }
+            (counted.version, counted.step, counted.count) = (loss.version, loss.step, loss.count)
+            self[index] = counted
         }
     }
 }

@@ -42,8 +42,7 @@ struct RelationshipAssigner {
 
     init(_ rules: RelationshipRules, _ plan: StepPlan) {
         (self.rules, self.plan) = (rules, plan)
-        let order = plan.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
-        runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+        runOrder = Dictionary(uniqueKeysWithValues: plan.partitions.joined().enumerated().map { ($1, $0) })
         earlierMakers = plan.earlierMakers
     }
 
@@ -207,7 +206,7 @@ extension StepPlan {
     var earlierMakers: [Int: [Int]] {
         var makers: [String: [Int]] = [:]
         var earlier: [Int: [Int]] = [:]
-        for mapping in partitions.flatMap({ $0.entityMappings.map(\.mapping) }) {
+        for mapping in entityMappings {
             let root = resolved.destination.model.root(of: mapping.destination)
             earlier[mapping.position] = makers[root]
             if !mapping.keepsPrimaryKey { makers[root, default: []].append(mapping.position) }

@@ -110,7 +110,7 @@ package struct StepOperation: Sendable, Equatable {
     package static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
         var passes: [[Int]] = []
         var places: [String: Int] = [:]
-        for mapping in step.partitions.flatMap(\.entityMappings).map(\.mapping) {
+        for mapping in step.entityMappings {
             guard mapping.keepsPrimaryKey, mapping.isOneToOne, let table = source.table(of: mapping.source)?.name else {
                 places = [:]
                 passes.append([mapping.position])

@@ -42,7 +42,7 @@ package struct StepProgram: Sendable, Equatable {
     }
 
     /// The program of the tables that stay or are made by statements; nil for a step that fills all tables.
-    private static func altering(
+    static func altering(
         _ step: StepPlan, _ source: StoreLayout, _ schema: InPlaceSchema?, _ destination: StoreLayout
     ) throws(FerryError) -> StepProgram? {
         guard step.keepsTables else { return nil }
@@ -68,13 +68,9 @@ package struct StepProgram: Sendable, Equatable {
         inPlace step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
         keptPart: KeptPart? = nil
     ) throws(StepObstacle) {
-        for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
-            throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
-        }
-        if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
-        var builder = InPlaceBuilder(
-            step, source: source, schema: schema, destination: destination, keptPart: keptPart)
-        try builder.build()
+        var builder = try InPlaceBuilder(
+            checking: step, source: source, schema: schema, destination: destination, keptPart: keptPart)
+        builder.build()
         (moves, operations) = (builder.moves, builder.operations)
         fills = TableFills(noneFrom: source)
     }

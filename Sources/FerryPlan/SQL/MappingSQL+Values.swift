@@ -20,17 +20,17 @@ extension MappingSQL {
         }
     }
 
-    /// The values that expressions compute for the rows of a range.
-    package func computedValues() throws(FerryError) -> ComputedValues {
+    /// The values that expressions compute, by attribute, and the rows of a range for which they do.
+    package func computedValues() throws(FerryError) -> (
+        columns: [(property: String, sql: String)], rows: SourceScope
+    ) {
         var scope = try scope()
         var columns: [(property: String, sql: String)] = []
         for column in step.program.fills.columns[mapping.position] {
             guard case .expression = column.source else { continue }
             columns.append((column.attribute.name, try value(of: column.source, in: &scope).sql))
         }
-        return ComputedValues(
-            entity: mapping.source, columns: columns, rows: "\(scope.from)\(scope.where)",
-            parameters: scope.parameters)
+        return (columns, scope)
     }
 
     /// The values by which the mapping finds an object, in the order of `unique`.
@@ -184,19 +184,4 @@ package struct StoredValue {
     package var mark = PassedValue.Mark.asStored
 
     package var sql: String { "\(object.alias).\(column)" }
-}
-
-/// The values that a step computes for the objects of one entity, as SQL over the old tables.
-package struct ComputedValues: Sendable {
-    /// The source entity.
-    package let entity: String
-    /// Destination attributes with their SQL.
-    package let columns: [(property: String, sql: String)]
-    /// FROM and WHERE, with `:low` and `:high`.
-    package let rows: String
-    package let parameters: Parameters
-
-    package init(entity: String, columns: [(property: String, sql: String)], rows: String, parameters: Parameters) {
-        (self.entity, self.columns, self.rows, self.parameters) = (entity, columns, rows, parameters)
-    }
 }

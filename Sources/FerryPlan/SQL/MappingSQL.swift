@@ -40,21 +40,17 @@ package struct MappingSQL {
         scope.require("s.Z_ENT = \(scope.parameters.add(.integer(try step.sourceNumber(of: mapping))))")
         if let iteration = mapping.iteration { try add(iteration, to: &scope) }
         guard filtered else { return scope }
-        for condition in try conditions(in: &scope) {
-            scope.require(countsDropped ? "(\(condition) OR \(droppingFunction)(\(place(in: scope))))" : condition)
-        }
-        return scope
-    }
-
-    /// The conditions of the rows that the mapping does not drop: a row that fails one is not tested by the next.
-    private func conditions(in scope: inout SourceScope) throws(FerryError) -> [String] {
+        // A row that fails a condition is not tested by the next.
         var conditions: [String] = []
         // A skipped invalid text gives one row without an ordinal: that row is counted and dropped.
         if mapping.iteration?.skipsInvalid == true, let order = scope.elementOrder {
             conditions.append("\(order) IS NOT NULL")
         }
         if let filter = mapping.filter { conditions.append(try condition(filter, in: &scope)) }
-        return conditions
+        for condition in conditions {
+            scope.require(countsDropped ? "(\(condition) OR \(droppingFunction)(\(place(in: scope))))" : condition)
+        }
+        return scope
     }
 
     /// Whether a statement can drop rows.
@@ -126,13 +122,10 @@ package struct MappingSQL {
             """, scope.parameters)
     }
 
-    /// Counts the objects and elements in the range before the filter, and those that it drops.
-    package func countDropped() throws(FerryError) -> BoundSQL {
-        var scope = try scope(filtered: false)
-        let conditions = try conditions(in: &scope)
-        let dropped = conditions.isEmpty ? "FALSE" : "(\(conditions.joined(separator: " AND "))) IS NOT TRUE"
-        let text = "SELECT count(*), count(*) FILTER (WHERE \(dropped)) FROM \(scope.from)\(scope.where)"
-        return BoundSQL(text, scope.parameters)
+    /// Counts the objects and elements in the range that the mapping does not drop.
+    package func count() throws(FerryError) -> BoundSQL {
+        let scope = try scope()
+        return BoundSQL("SELECT count(*) FROM \(scope.from)\(scope.where)", scope.parameters)
     }
 
     package func elementNumber(in scope: SourceScope) -> String {

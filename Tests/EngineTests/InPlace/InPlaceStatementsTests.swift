@@ -208,7 +208,7 @@ extension InPlaceStep {
 extension StepPlan {
     func knowing(_ rows: [String: Int64]) -> StepPlan {
         var step = self
-        step.sourceRows = rows
+        step.rows = SourceRows(rows)
         return step
     }
 }
