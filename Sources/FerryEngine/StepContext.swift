@@ -126,14 +126,18 @@ final class StepContext {
     func unit(_ body: () throws -> Void) throws {
         guard commitsUnits else { return try body() }
         // IMMEDIATE would lock scratch for writing as well, and each commit would then cover two files.
-        try connection.transaction { try body() }
+        try connection.transaction {
+            try body()
+            // If the body has not written to scratch, the commit covers one file only.
+            let wroteScratch = connection.isWriting("scratch")
+            try progress.countUnit(writesScratch: wroteScratch)
+            if wroteScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
+        }
         options.stop.unitIsDone()
     }
 
     /// Runs work as one unit, unless the progress table says that an earlier call has finished it.
-    func once(
-        _ unit: String, phase: Phase, subject: String?, _ body: () throws -> Void
-    ) throws {
+    func once(_ unit: String, phase: Phase, subject: String?, _ body: () throws -> Void) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
         try check()

@@ -152,6 +152,9 @@ package final class Connection {
 
     package var changes: Int64 { sqlite3_changes64(handle) }
 
+    /// Whether the current transaction has begun to write to a database (`sqlite3_txn_state`).
+    package func isWriting(_ schema: String) -> Bool { sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE }
+
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Sets whether the close of this connection skips the checkpoint (`SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).

@@ -2,7 +2,7 @@
 public enum ListedStatements {
     private static let words = ["INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "WITH"]
     /// The run's own records, and the lookups of `unique`.
-    private static let records = ["ferry_progress", "scratch.run", "scratch.lookups", "scratch.\"lookup_"]
+    private static let records = ["ferry_progress", "last_unit", "scratch.lookups", "scratch.\"lookup_"]
 
     /// Returns the statements that change data, except those on records of the run.
     public static func changes(_ texts: [String]) -> Set<String> {

@@ -65,7 +65,7 @@ struct RunDatabase {
         try prepareForRows(connection)
         let context = try StepContext(run, planning, program, on: connection, openSource: openSource)
         try Self.shareCaches(context.carriesPlainRows ? Self.plainRowsCaches : Self.rowsCaches, context)
-        return (context, try known && context.progress.hasUnits())
+        return (context, try known && context.progress.lastUnit() > 0)
     }
 
     /// The context of a step in the store, within its transaction.
@@ -144,10 +144,9 @@ struct RunDatabase {
     /// Creates all tables in one transaction: a destination is either as it was or has its progress table.
     private func begin(_ connection: Connection, to destination: StoreLayout, _ program: StepProgram) throws {
         try connection.transaction("BEGIN IMMEDIATE") {
-            let number = Int64.random(in: 1 ... .max)
-            try ProgressTable.create(of: number, on: connection)
+            try ProgressTable.create(on: connection)
             if !run.step.keepsTables { try createStore(of: destination, on: connection) }
-            try createScratch(program, of: number, on: connection)
+            try createScratch(program, on: connection)
         }
     }
 
@@ -168,10 +167,10 @@ struct RunDatabase {
         }
     }
 
-    private func createScratch(_ program: StepProgram, of number: Int64, on connection: Connection) throws {
+    private func createScratch(_ program: StepProgram, on connection: Connection) throws {
         let resolved = run.step.resolved
         try dropScratch(connection)
-        try ScratchDatabase.createRun(number, on: connection)
+        try ScratchDatabase.createUnit(on: connection)
         guard run.step.mode == .copy else { return }
         for statement in ScratchTables.creation(for: program, of: resolved) { try connection.execute(statement) }
         if resolved.hasPolicies { try ScratchDatabase.createPolicyTables(on: connection) }
@@ -188,9 +187,10 @@ struct RunDatabase {
         }
     }
 
-    /// Throws `.runDiffers` unless destination and scratch belong to one run, whose commits SQLite makes in both or in none.
+    /// Throws `.runDiffers` unless destination and scratch record the same last unit: they belong to one run only then.
     private func checkAgreement(on connection: Connection) throws {
-        guard try ScratchDatabase.run(on: connection) == ProgressTable(on: connection).run() else {
+        let recorded = try ProgressTable(on: connection).lastScratchUnit()
+        guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
                 .runDiffers, "The scratch database in \(file.folder) does not belong to the new store next to it.",
                 remedy: "Start the run over with \(on: .restart).")
@@ -220,13 +220,14 @@ package enum AtomicCommit {
 
 /// The table of finished units, in the destination itself, so that SQLite commits it together with the rows.
 ///
-/// Only the unit itself can interpret its `mark`, a watermark: for a walk over keys, the last finished key. The `mark` of
-/// the row named `""` is the number of the run. A step in the store leaves nothing for a later call, so that its table is a
-/// temporary one.
+/// Only the unit itself can interpret its `mark`, a watermark: for a walk over keys, the last finished key. The row
+/// named `""` counts all units and stores the last unit that wrote to scratch. A step in the store leaves nothing for a
+/// later call, so that its table is a temporary one.
 struct ProgressTable {
     private let connection: Connection
     private let name: String
     private let record: Statement
+    private let advance: Statement
 
     struct Entry {
         var mark: Int64 = 0
@@ -252,7 +253,7 @@ struct ProgressTable {
     }
 
     /// Creates the table; like all functions here it needs the attached source.
-    static func create(of run: Int64 = 0, on connection: Connection, inStore: Bool = false) throws(DatabaseError) {
+    static func create(on connection: Connection, inStore: Bool = false) throws(DatabaseError) {
         let name = try qualifiedName(on: connection, inStore: inStore)
         try connection.execute(
             """
@@ -261,7 +262,7 @@ struct ProgressTable {
                 dropped INTEGER, merged INTEGER, created INTEGER
             ) WITHOUT ROWID
             """)
-        try connection.run("INSERT INTO \(name) VALUES ('', ?, 0, 0, 0, 0, 0, 0, 0)", [.integer(run)])
+        try connection.execute("INSERT INTO \(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0, 0)")
     }
 
     private static func qualifiedName(on connection: Connection, inStore: Bool) throws(DatabaseError) -> String {
@@ -283,6 +284,10 @@ struct ProgressTable {
         let name = try Self.qualifiedName(on: connection, inStore: inStore)
         self.name = name
         record = try connection.prepare("REPLACE INTO \(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
+        advance = try connection.prepare(
+            "UPDATE \(name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
+        )
     }
 
     /// Drops the table of a step in the store.
@@ -319,10 +324,18 @@ struct ProgressTable {
         try save(entry, for: unit)
     }
 
-    func run() throws(DatabaseError) -> Int64? { try connection.integer("SELECT mark FROM \(name) WHERE unit = ''") }
+    /// Counts one more unit; call it once in each unit's transaction.
+    func countUnit(writesScratch: Bool) throws(DatabaseError) {
+        try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
+        try advance.run()
+    }
 
-    func hasUnits() throws(DatabaseError) -> Bool {
-        try connection.integer("SELECT 1 FROM \(name) WHERE unit <> '' LIMIT 1") != nil
+    func lastScratchUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT read FROM \(name) WHERE unit = ''") ?? 0
+    }
+
+    func lastUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT mark FROM \(name) WHERE unit = ''") ?? 0
     }
 
     /// The entries of units whose names begin with a prefix, with the rest of each name.

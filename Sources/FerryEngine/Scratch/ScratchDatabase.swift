@@ -71,16 +71,20 @@ package struct ScratchDatabase {
         return KeyedHash.Key(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
     }
 
-    // MARK: The run
+    // MARK: The last unit
 
-    static func createRun(_ number: Int64, on connection: Connection) throws(DatabaseError) {
-        try connection.execute("CREATE TABLE scratch.run (number INTEGER)")
-        try connection.run("INSERT INTO scratch.run VALUES (?)", [.integer(number)])
+    static func createUnit(on connection: Connection) throws(DatabaseError) {
+        try connection.execute("CREATE TABLE scratch.last_unit (number INTEGER)")
+        try connection.execute("INSERT INTO scratch.last_unit VALUES (0)")
     }
 
-    /// The number of the run, or nil for an empty file.
-    static func run(on connection: Connection) throws(DatabaseError) -> Int64? {
-        let exists = try connection.integer("SELECT 1 FROM scratch.sqlite_master WHERE name = 'run'") != nil
-        return exists ? try connection.integer("SELECT number FROM scratch.run") : nil
+    static func setLastUnit(_ number: Int64, on connection: Connection) throws(DatabaseError) {
+        try connection.run("UPDATE scratch.last_unit SET number = ?", [.integer(number)])
+    }
+
+    /// The number of the last unit that wrote to scratch, or nil for an empty file.
+    static func lastUnit(on connection: Connection) throws(DatabaseError) -> Int64? {
+        let exists = try connection.integer("SELECT 1 FROM scratch.sqlite_master WHERE name = 'last_unit'") != nil
+        return exists ? try connection.integer("SELECT number FROM scratch.last_unit") : nil
     }
 }
