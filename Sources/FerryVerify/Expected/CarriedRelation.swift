@@ -192,7 +192,7 @@ struct CarriedRelation: Sendable {
         if areKept(in: context) { return true }
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA {
-            return relation.haveSidesAgreed(in: context) && !context.progress.state.unshown.contains(name)
+            return relation.haveSidesAgreed(in: context)
                 && !outcomes.values.contains { $0.unshown?.contains(name) == true }
         }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }

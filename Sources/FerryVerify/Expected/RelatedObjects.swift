@@ -67,13 +67,12 @@ final class RelatedObjects {
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
     }
 
-    /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.
-    func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
-        let range = context.progress.state.object.map(KeyRange.from) ?? .all
-        try Instances.eachPassing(
-            mapping, in: range, through: objects, by: evaluator, context,
-            before: { object in try context.progress.pause(in: context) { $0.object = object.key } }
-        ) { scope, element in
+    /// Calls the body with each object of a mapping from a range of source objects, in order; a merged object recurs for
+    /// each source object.
+    func eachObject(
+        of mapping: ResolvedEntityMapping, in range: KeyRange, _ body: (_ key: Int64, PlainScope) throws -> Void
+    ) throws {
+        try Instances.eachPassing(mapping, in: range, through: objects, by: evaluator, context) { scope, element in
             let source = scope.source.key
             if mapping.keepsPrimaryKey {
                 if mapping.policy != nil, try !isMade(source, by: mapping) { return }

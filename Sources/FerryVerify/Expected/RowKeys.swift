@@ -58,7 +58,7 @@ final class RowKeys {
     private let needScope: [Bool]
     private let keepKeys: [Bool]
     /// Names of relations that must be compared pair by pair, because a key differs.
-    private(set) var unshown: Set<String> = []
+    var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
@@ -96,8 +96,6 @@ final class RowKeys {
     private static func place(of column: String, in table: EntityTable) -> Int? {
         table.columns.firstIndex { $0.name == column }.map { $0 + ExpectedRow.firstColumn }
     }
-
-    func restart() { unshown = [] }
 
     /// The columns that the source's rows must have beside those of attributes.
     var sourceColumns: [String] { carried.flatMap { [$0.keys.source.b, $0.order].compactMap { $0 } } }
