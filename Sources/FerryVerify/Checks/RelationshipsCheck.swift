@@ -75,12 +75,12 @@ struct RelationshipsCheck: Check {
             switch known.form {
             case .carried(let links) where try links.isShown(in: context): break
             case .made(let links) where Self.isShown(links, in: context): break
-            case .ruled:
+            case .ruled where known.relation.isShownByRows(in: context):
                 let pairs = try RelationPairs(known, in: context)
                 try context.progress.once("positions \(known.relation.key.title)", in: context) {
                     try pairs.checkPositions()
                 }
-            case .carried, .made, .other: rest.append(try RelationPairs(known, in: context))
+            case .carried, .ruled, .made, .other: rest.append(try RelationPairs(known, in: context))
             }
         }
         try compare(rest, "last", in: context)

@@ -18,7 +18,7 @@ extension RowWalk {
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
-                keys.compareAdditionalRow(actualKey, actual)
+                keys.compareAdditionalRow(actual)
                 if let entity {
                     try lookups?.settle(entity: entity, key: actualKey, expected: nil, stored: actual)
                 }
@@ -45,9 +45,9 @@ extension RowWalk {
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
-            return try keys.compare(key, nil, with: row, scope, by: expected.position)
+            return try keys.compare(nil, with: row, scope, by: expected.position)
         }
-        try keys.compare(key, actual, with: row, scope, by: expected.position)
+        try keys.compare(actual, with: row, scope, by: expected.position)
         if isWholeSample || Self.isInSample(key, of: context) {
             checked += 1
             if expected.notRecomputed > 0 { context.report.notRecomputed += expected.notRecomputed }
