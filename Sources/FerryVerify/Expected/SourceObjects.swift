@@ -208,8 +208,8 @@ final class SourceObjects: PlainObjectSource {
         let links = StoredLinks(storage)
         let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
         var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
-        if isWalk, let known = SoundLinks(relationship.property, of: relationship.entity, in: context),
-            try context.soundLinks.contain(known, in: context)
+        if isWalk,
+            let known = try context.soundLinks.links(relationship.property, of: relationship.entity, in: context)
         {
             related = "\(link).\(links.b), \(known.number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"

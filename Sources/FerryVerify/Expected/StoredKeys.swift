@@ -81,7 +81,7 @@ struct StoredKeys: Sendable {
             turned.bOrder = nil
             found = [
                 StoredKeys(key, links, from: ends.0, to: ends.1, in: layout, as: schema),
-                // Those of another inverse are its own.
+                // Another inverse has keys of its own.
                 inverse == key
                     ? StoredKeys(key, turned, declared: links, from: ends.1, to: ends.0, in: layout, as: schema) : nil,
             ]
