@@ -56,7 +56,7 @@ package struct Verification: Sendable {
     var knownValueBytes: Int { knownValueLimit ?? memory.lookups }
     /// The largest number of concurrent parts; nil for the number of processors.
     package var jobs: Int?
-    /// The least work between two stops within a table, so that a call with little time left makes progress.
+    /// The least work between two stops of parts, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
     package var trace: TraceHook?
     package var progress: ProgressHook?
@@ -176,7 +176,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "14"
+    private static let form = "15"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -280,13 +280,15 @@ package struct Verification: Sendable {
     ) throws -> (any Error)? {
         try context.takeCaches(memory.verificationCaches(schema: context.connection.schemaBytes))
         for check in checks { try check.runBeside(stage, in: context) }
-        let told = Locked<ProgressUpdate?>(nil)
-        let own = try context.forParts { update in told.withLock { $0 = update } }
-        defer { own.forgetWalk() }
+        let before = context.report
+        defer {
+            context.forgetWalk()
+            (context.report, context.onProgress) = (before, progress)
+        }
         for part in parts {
-            own.onAnnouncement = { told.withLock { $0 }.map { partsProgress.take($0, of: part) } }
+            context.onProgress = { partsProgress.take($0, of: part) }
             do {
-                let outcome = try own.make(part)
+                let outcome = try context.make(part)
                 try context.progress.record(outcome, of: part.name, in: context)
                 partsProgress.take(outcome, of: part)
             } catch let error as DatabaseError where !error.isInterrupted {

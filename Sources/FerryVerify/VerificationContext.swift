@@ -68,11 +68,12 @@ final class VerificationContext {
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
     let soundLinks: KnownSoundLinks
+    /// Gets the progress of the work on this thread.
+    var onProgress: ((ProgressUpdate) -> Void)?
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
     static let rowsPerAnnouncement = 4096
-    private var isPausing = false
     /// The last comparison of kept objects, whose statements serve the next range of its table.
     private var lastWalk: RowWalk?
 
@@ -113,25 +114,10 @@ final class VerificationContext {
                 for: verification.step.destination.model, foundTriggers: .of(source)), isInTransaction: true)
     }
 
-    /// The context of parts on the calling thread, with reports of their own.
-    func forParts(_ hook: @escaping ProgressHook) throws -> VerificationContext {
-        var verification = verification
-        verification.progress = hook
-        let context = try VerificationContext(
-            verification, connection, source: source, destination: destination, soundLinks: soundLinks,
-            isInTransaction: isInTransaction)
-        context.relationForms = .success(try relationForms.get())
-        context.surroundings = .success(try surroundings.get())
-        context.progress.state = progress.state
-        return context
-    }
-
     /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
-    func walkerContexts(caches: Int) throws -> @Sendable (@escaping ProgressHook) throws -> VerificationContext {
+    func walkerContexts(caches: Int) throws -> @Sendable () throws -> VerificationContext {
         let (relationForms, surroundings) = (try relationForms.get(), try surroundings.get())
-        return { [verification, source, destination, soundLinks, hashKey = progress.state.hashKey] hook in
-            var verification = verification
-            verification.progress = hook
+        return { [verification, source, destination, soundLinks, hashKey = progress.state.hashKey] in
             let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
             let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
             try VerificationContext.attachStores(of: verification, to: connection)
@@ -152,6 +138,7 @@ final class VerificationContext {
         destination: StoreLayout, soundLinks: KnownSoundLinks = KnownSoundLinks(), isInTransaction: Bool = false
     ) throws {
         self.verification = verification
+        onProgress = verification.progress
         step = verification.step.taking(verification.policies)
         self.connection = connection
         progress = try VerificationProgress(of: verification, on: connection, key: key)
@@ -218,13 +205,6 @@ final class VerificationContext {
         report.add(check: check.name, entity: entity, property: property, count: count, example: example)
     }
 
-    /// Runs a unit that commits and stops by ``VerificationProgress/pause(in:_:)``, if it can be resumed.
-    func pausing(_ unit: String, _ body: () throws -> Void) throws {
-        isPausing = progress.isKept
-        defer { isPausing = false }
-        try progress.once(unit, in: self, body)
-    }
-
     /// Announces progress and checks for a stop request every few thousand rows; cheap enough for every row.
     func advance(_ subject: String, done: Int64, total: Int64?) throws {
         rowsSinceAnnouncement += 1
@@ -235,8 +215,8 @@ final class VerificationContext {
     /// Announces progress and checks for a stop request now.
     func announce(_ subject: String, done: Int64 = 0, total: Int64? = nil) throws {
         rowsSinceAnnouncement = 0
-        if !isPausing { try verification.stop.check() }
-        verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
+        try verification.stop.check()
+        onProgress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
         try onAnnouncement?()
     }
 

@@ -10,66 +10,42 @@ internal import FerrySQLite
 
 /// The progress of a verification, stored in its lookup file and committed together with the lookup tables.
 ///
-/// A unit is a check, a table of a check, or the rows of a table since the last commit. Nothing is synced: the state is
-/// valid only for the same verification of the same files, until the machine restarts.
+/// A unit is a check, a part of one, or a range of a table. Nothing is synced: the state is valid only for the same
+/// verification of the same files, until the machine restarts.
 final class VerificationProgress {
     /// Time between two commits, in nanoseconds: the work that a killed verification repeats.
     private static let interval: UInt64 = 2_000_000_000
-    private static let objectsPerClockReading = 512
-
-    /// The position of the comparison of a root table's rows, between two source objects.
-    struct RowPosition: Codable {
-        /// 0 for objects with kept keys, else the number of the mapping that gives new keys, from 1.
-        var stage = 0
-        /// The next object of each source table (stage 0), or of the mapping; a table at its end has none.
-        var sources: [String: Int64] = [:]
-        var nextKey: Int64 = 0
-        /// The key of the current destination row; nil at the end.
-        var actualKey: Int64?
-        var done: Int64 = 0
-        var checked: Int64 = 0
-    }
 
     struct State: Codable {
         var key: String
         var done: Set<String> = []
         var outcomes: [String: PartOutcome] = [:]
         var report = VerificationSummary()
-        var counts: [EntityMappingCounts]?
-        var rows: RowPosition?
-        /// The next object of the current entity mapping.
-        var object: Int64?
         var hashKey: [UInt64]?
         /// The sums of a relationship's pairs so far, by the side of their rules.
         var pairs: [String: [EntrySum]] = [:]
-        /// The sums of ``MadeLinks`` that the calling thread has walked, by the name of their relation.
-        var links: [String: EntrySum] = [:]
-        /// Relations whose foreign keys the rows that the calling thread has walked could not confirm.
-        var unshown: Set<String> = []
         /// The tables of objects by `unique` of which several have equal values.
         var repeated: Set<String> = []
 
         /// Whether a verification can have written this state: its numbers are far from an overflow.
         var isPlausible: Bool {
-            let counts = ((counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
+            let counts = outcomes.values.flatMap { $0.counts ?? [] }
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
-            let parts = outcomes.values.flatMap(\.numbers)
-            let sums = links.values.map(\.count) + pairs.values.joined().map(\.count)
-            let numbers = [rows?.done ?? 0, rows?.checked ?? 0] + sums + counts + parts
+            let numbers = counts + outcomes.values.flatMap(\.numbers) + pairs.values.joined().map(\.count)
             let reports = [report] + outcomes.values.map(\.report)
             let found = reports.flatMap { [$0.checked, $0.notRecomputed] + $0.differences.map(\.count) }
             // The number of parts is limited, so that their sum cannot overflow.
-            return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
+            return outcomes.count < 1 << 20 && outcomes.values.allSatisfy { $0.nextKey ?? 1 > 0 }
+                && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
         }
     }
 
     var state: State
     private let connection: Connection
     private let stop: StopRequest
-    /// Whether a later call can resume the work, so that ``pause(in:_:)`` may end it.
-    let isKept: Bool
+    /// Whether a later call can resume the work.
+    private let isKept: Bool
     private let leastNanoseconds: UInt64
-    private var objectsSinceClockReading = 0
     private var lastCommit = Clock.nanoseconds()
 
     /// The key identifies the verification and its files; nil if no later call resumes it.
@@ -103,7 +79,6 @@ final class VerificationProgress {
         try stop.check()
         try body()
         state.done.insert(unit)
-        (state.rows, state.object) = (nil, nil)
         if isKept { stop.unitCanEnd(at: Clock.nanoseconds()) }
         guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
@@ -114,26 +89,12 @@ final class VerificationProgress {
     /// - Throws: The reason of the stop request, after a commit.
     func record(_ outcome: PartOutcome, of part: String, in context: VerificationContext) throws {
         state.outcomes[part] = outcome
-        if isKept { try commitIfDue(context) { _ in } } else { try stop.check() }
-    }
-
-    /// Commits now and then, between two objects of a long unit, the work done and the position where it goes on.
-    ///
-    /// - Throws: The reason of the stop request, after a commit.
-    func pause(in context: VerificationContext, _ position: (inout State) -> Void) throws {
-        objectsSinceClockReading += 1
-        guard objectsSinceClockReading >= Self.objectsPerClockReading else { return }
-        objectsSinceClockReading = 0
-        if isKept { try commitIfDue(context, position) }
-    }
-
-    private func commitIfDue(_ context: VerificationContext, _ position: (inout State) -> Void) throws {
+        guard isKept else { return try stop.check() }
         let now = Clock.nanoseconds()
         // Commits are rare, but a stop makes one at once.
         stop.unitCanEnd(at: now)
         let worked = Clock.nanoseconds(from: lastCommit, to: now)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
-        position(&state)
         try commit(context)
         try stop.check()
     }

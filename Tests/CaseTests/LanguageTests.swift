@@ -172,11 +172,9 @@ private final class ThreeWays: PlainObjectSource {
         }
     }
 
-    func isComposite(_ name: String, of entity: String) -> Bool { false }
-    func isRelationship(_ name: String, of entity: String) -> Bool { name == "parts" || name == "thing" }
-    func isToMany(_ name: String, of entity: String) -> Bool { name == "parts" }
-    func destination(of relationship: String, in entity: String) -> String? {
-        relationship == "parts" ? "Part" : "Thing"
+    func property(_ name: String, of entity: String) -> PlainProperty {
+        guard name == "parts" || name == "thing" else { return .other }
+        return .relationship(destination: name == "parts" ? "Part" : "Thing", isToMany: name == "parts")
     }
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
         for index in entity == "Part" ? parts.indices : 0..<1 {

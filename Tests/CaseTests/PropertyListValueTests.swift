@@ -10,10 +10,7 @@ import Testing
         var bytes: [UInt8]
 
         func value(of attribute: String, in object: PlainObject) throws -> PlainValue { .blob(bytes) }
-        func isComposite(_ name: String, of entity: String) -> Bool { false }
-        func isRelationship(_ name: String, of entity: String) -> Bool { false }
-        func isToMany(_ name: String, of entity: String) -> Bool { false }
-        func destination(of relationship: String, in entity: String) -> String? { nil }
+        func property(_ name: String, of entity: String) -> PlainProperty { .other }
         func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {}
         func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {}
     }

@@ -58,10 +58,10 @@ struct PartsTests {
         #expect(Set(reports.map(\.checked)).count == 1)
         let found = reports[0].differences
         #expect(found.contains(Difference(check: .rows, entity: "File", count: 4, example: "ZFILE Z_PK 10 ZTITLE")))
-        // Another user's file; the two keys of the deleted row; then a wrong position.
+        // The two keys of the deleted row; another user's file; then a wrong position.
         #expect(
             found.contains(
-                Difference(check: .relationships, entity: "File", count: 4, example: "ZFILE Z_PK 77 ZUSER")),
+                Difference(check: .relationships, entity: "File", count: 4, example: "ZFILE Z_PK 120 ZBOOK")),
             "\(found)")
     }
 

@@ -20,16 +20,9 @@ struct PlainEvaluatorTests {
             }
         }
 
-        func isComposite(_ name: String, of entity: String) -> Bool { false }
-
-        func isRelationship(_ name: String, of entity: String) -> Bool {
-            ["books", "owner", "nobody"].contains(name)
-        }
-
-        func isToMany(_ name: String, of entity: String) -> Bool { name == "books" }
-
-        func destination(of relationship: String, in entity: String) -> String? {
-            relationship == "books" ? "Book" : "User"
+        func property(_ name: String, of entity: String) -> PlainProperty {
+            guard ["books", "owner", "nobody"].contains(name) else { return .other }
+            return .relationship(destination: name == "books" ? "Book" : "User", isToMany: name == "books")
         }
 
         func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
@@ -164,10 +157,7 @@ struct PlainEvaluatorTests {
             pieceBytes.map { PlainText(count: document.count, pieceBytes: $0) { Array(document[$0]) } }
         }
 
-        func isComposite(_ name: String, of entity: String) -> Bool { false }
-        func isRelationship(_ name: String, of entity: String) -> Bool { false }
-        func isToMany(_ name: String, of entity: String) -> Bool { false }
-        func destination(of relationship: String, in entity: String) -> String? { nil }
+        func property(_ name: String, of entity: String) -> PlainProperty { .other }
         func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {}
         func eachRelated(_ name: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {}
     }

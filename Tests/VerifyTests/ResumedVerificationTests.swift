@@ -8,8 +8,9 @@ import Testing
 @Suite("A stopped verification")
 struct ResumedVerificationTests {
     private func library() throws -> Library {
-        let library = try Library.withMoreBooks()
-        try library.change(library.destination, "UPDATE ZBOOK SET ZHEADING = 'other' WHERE Z_PK > 9 AND Z_PK % 500 = 3")
+        let library = try Library.withMoreBooks(300, spacing: 1_000)
+        try library.change(
+            library.destination, "UPDATE ZBOOK SET ZHEADING = 'other' WHERE Z_PK > 9 AND Z_PK % 50000 = 100")
         return library
     }
 
@@ -31,7 +32,7 @@ struct ResumedVerificationTests {
             following: StopRequest(), budgetNanoseconds: 1, budgetSpent: FerryError(.budgetSpent, "It is spent."))
     }
 
-    @Test("Resumes between two rows and ends with the same report as an unstopped one", arguments: [1, 3])
+    @Test("Resumes between two ranges and ends with the same report as an unstopped one", arguments: [1, 3])
     func goesOn(_ jobs: Int) throws {
         let library = try library()
         let whole = try verification(library, key: nil, jobs: 1).run()
@@ -48,7 +49,7 @@ struct ResumedVerificationTests {
         }
         #expect(report?.differences == whole.differences)
         #expect(report?.checked == whole.checked && report?.notRecomputed == whole.notRecomputed)
-        // Five stops in each walk over the books, and one for each check and table.
+        // One for each range of the books, and one for each check and table.
         #expect(calls > 40, "\(calls) calls")
         #expect(try FileLayer().list(library.folder.path).map(\.name).filter { $0.hasPrefix("verify") } == [])
     }
@@ -62,7 +63,7 @@ struct ResumedVerificationTests {
                 // On a busy machine a statement may take longer than a stopped call waits.
             } catch let error as FerryError where error.code == .budgetSpent || error.code == .interrupted {}
         }
-        if isWritten { try library.change(library.destination, "UPDATE ZBOOK SET ZHEADING = 'x' WHERE Z_PK = 200") }
+        if isWritten { try library.change(library.destination, "UPDATE ZBOOK SET ZHEADING = 'x' WHERE Z_PK = 1100") }
         let report = try verification(library, key: isWritten ? "run" : "another", jobs: 2).run()
         let rows = report.differences.first { $0.check == .rows && $0.entity == "Book" }
         #expect(rows?.count == (isWritten ? 7 : 6))

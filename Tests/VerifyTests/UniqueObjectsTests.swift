@@ -14,6 +14,8 @@ import Testing
 @Suite("Objects that unique finds")
 struct UniqueObjectsTests {
     private static let books = 3_000
+    /// The distance of two books' keys, so that they are in several ranges.
+    private static let spacing = 10
     private static let carried = 40
     /// Bytes of the memory for recent objects.
     static let limits: [Int?] = [1, 12_000, nil]
@@ -109,20 +111,20 @@ struct UniqueObjectsTests {
         let metadata = StoreMetadata.new(for: first, uuid: "0B9C3F5E-8E2D-4B6A-9C1D-2F3A4B5C6D7E")
         try Library.create(
             folder.path + "/source.sqlite", try StoreLayout.canonical(for: first.model),
-            ["Author": Int64(Self.carried), "Book": Int64(Self.books)], metadata,
+            ["Author": Int64(Self.carried), "Book": Int64(Self.books * Self.spacing)], metadata,
             """
             INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME, ZBORN) VALUES \(old.joined(separator: ", "));
             INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZBY) VALUES \(
-                names.enumerated().map { "(\($0 + 1), 2, 1, \(text($1)))" }.joined(separator: ", "));
+                names.enumerated().map { "(\(($0 + 1) * Self.spacing), 2, 1, \(text($1)))" }.joined(separator: ", "));
             """)
         let new = made.map { "(\($0.key), 1, 1, \(text($0.name)), 7)" }
         try Library.create(
             folder.path + "/destination.sqlite", try StoreLayout.canonical(for: second.model),
-            ["Author": Int64(next - 1), "Book": Int64(Self.books)], metadata.restamped(for: second),
+            ["Author": Int64(next - 1), "Book": Int64(Self.books * Self.spacing)], metadata.restamped(for: second),
             """
             INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME, ZBORN) VALUES \((old + new).joined(separator: ", "));
             INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZAUTHOR) VALUES \(
-                authors.enumerated().map { "(\($0 + 1), 2, 1, \($1))" }.joined(separator: ", "));
+                authors.enumerated().map { "(\(($0 + 1) * Self.spacing), 2, 1, \($1))" }.joined(separator: ", "));
             """)
     }
 
@@ -254,10 +256,11 @@ struct UniqueObjectsTests {
         for book in [1, Self.books] {
             let author = authors[book - 1]
             try damage(
-                "UPDATE ZBOOK SET ZAUTHOR = \(author == firstMade ? firstMade + 1 : firstMade) WHERE Z_PK = \(book)")
+                "UPDATE ZBOOK SET ZAUTHOR = \(author == firstMade ? firstMade + 1 : firstMade) WHERE Z_PK = \(book * Self.spacing)"
+            )
             let found = try differences(limit)
             #expect(found.map(\.check) == [.relationships] && found.map(\.entity) == ["Book"])
-            try damage("UPDATE ZBOOK SET ZAUTHOR = \(author) WHERE Z_PK = \(book)")
+            try damage("UPDATE ZBOOK SET ZAUTHOR = \(author) WHERE Z_PK = \(book * Self.spacing)")
         }
         #expect(try differences(limit) == [])
     }

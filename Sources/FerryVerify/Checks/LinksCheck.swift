@@ -36,7 +36,7 @@ struct LinksCheck: Check {
         }
     }
 
-    private static func name(of links: SourceLinks) -> String { "links of \(links.title)" }
+    private static func name(of links: SourceLinks) -> String { "links of \(links.key.title)" }
 
     /// The relationships to count: those of kept tables have the links of the source.
     private static func counted(in context: VerificationContext) throws -> [SourceLinks] {
@@ -52,7 +52,7 @@ struct LinksCheck: Check {
     private static func isShown(_ links: SourceLinks, in context: VerificationContext) throws -> Bool {
         let before = try links.form.links.count(in: "source", context.connection)
         guard before > 0, let target = links.targets.first else { return before == 0 }
-        guard let expected = try links.expected(of: before, in: context) else { return false }
+        guard let expected = try MissingLinks.expected(links, of: before, in: context) else { return false }
         return try target.links.count(in: "destination", context.connection) == expected
     }
 

@@ -23,7 +23,7 @@ struct ReferencesCheck: Check {
             + Self.keys(in: context).map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
-                    if keys.needOnlyTargets, keys.areForeign {
+                    if keys.needOnlyTargets {
                         outcome.isShown = try keys.leadToObjects(on: context.connection)
                     } else {
                         outcome.leads = try report(keys, in: context) == 0
@@ -43,9 +43,8 @@ struct ReferencesCheck: Check {
                 $0.check.rawValue == IndexesCheck.name && $0.entity == root
             }
             // Other keys have no companion columns, or were checked together with them.
-            let haveCompanions = keys.areForeign && keys.needOnlyTargets
             if context.progress.state.outcomes[Self.name(of: keys)]?.isShown == true, !isIndexWrong,
-                !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true
+                !keys.needOnlyTargets || tallies[root]?.hasSoundCompanions(keys.relationship) == true
             {
                 continue
             }

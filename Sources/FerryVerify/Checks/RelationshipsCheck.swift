@@ -75,12 +75,12 @@ struct RelationshipsCheck: Check {
             switch known.form {
             case .carried(let links) where try links.isShown(in: context): break
             case .made(let links) where Self.isShown(links, in: context): break
-            case .ruled:
+            case .ruled where known.relation.isShownByRows(in: context):
                 let pairs = try RelationPairs(known, in: context)
                 try context.progress.once("positions \(known.relation.key.title)", in: context) {
                     try pairs.checkPositions()
                 }
-            case .carried, .made, .other: rest.append(try RelationPairs(known, in: context))
+            case .carried, .ruled, .made, .other: rest.append(try RelationPairs(known, in: context))
             }
         }
         try compare(rest, "last", in: context)
@@ -89,7 +89,7 @@ struct RelationshipsCheck: Check {
     /// Whether the links that the walks over new objects have summed up are those that are stored.
     private static func isShown(_ links: MadeLinks, in context: VerificationContext) -> Bool {
         let state = context.progress.state
-        var sum = state.links[links.name] ?? EntrySum()
+        var sum = EntrySum()
         for outcome in state.outcomes.values { sum.add(outcome.links?[links.name] ?? EntrySum()) }
         return state.outcomes[partName(links)]?.sums == [sum]
     }
@@ -133,9 +133,11 @@ struct RelationshipsCheck: Check {
             }
             if rules.isEmpty { continue }
             try context.announce(mapping.name)
-            try context.pausing("\(name) relationships of \(mapping.position)") {
-                try related.eachObject(of: mapping) { key, scope in
-                    for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
+            for (part, range) in try NewRows.ranges(of: mapping, in: context) {
+                try context.progress.once("\(name) relationships of \(part)", in: context) {
+                    try related.eachObject(of: mapping, in: range) { key, scope in
+                        for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
+                    }
                 }
             }
         }

@@ -19,11 +19,10 @@ struct RowsCheck: Check {
             if let kept = keptPart(of: table, in: context) { return [kept] }
             guard RowWalk.isDivisible(table.root, in: context) else { return [] }
             return try Self.ranges(of: table, in: context).map { name, range in
-                try part(name, of: table, in: context) { context, counts in
-                    let walk = try context.keptWalk(of: table.root) {
-                        try RowWalk(.kept, of: table.root, in: context)
-                    }
-                    try walk.run(in: range, &counts)
+                try part(name, of: table, in: context) { context in
+                    let walk = try context.keptWalk(of: table.root) { try RowWalk(of: table.root, in: context) }
+                    walk.restart()
+                    try walk.compareKept(in: range, &walk.counts)
                     return walk
                 }
             } + (try NewRows(table.root, in: context)?.counts() ?? [])
@@ -45,16 +44,17 @@ struct RowsCheck: Check {
         return try KeyRange.parts(
             "rows:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, reaching: highest,
             // Higher keys are those of new objects.
-            last: context.newKeyMappings(into: table.root).isEmpty ? .max : highest, on: context.connection)
+            last: RowWalk.isDivisible(table.root, in: context) && context.newKeyMappings(into: table.root).isEmpty
+                ? .max : highest, on: context.connection)
     }
 
     /// Compares new objects whose first key follows from the counts of earlier ranges.
     func laterParts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table in
             try (NewRows(table.root, in: context)?.rows() ?? []).map { name, made in
-                try part(name, of: table, in: context) { context, counts in
-                    let walk = try RowWalk(.made(made), of: table.root, in: context)
-                    try walk.run(&counts)
+                try part(name, of: table, in: context) { context in
+                    let walk = try RowWalk(of: table.root, in: context)
+                    try walk.compareNew(made)
                     return walk
                 }
             }
@@ -63,32 +63,24 @@ struct RowsCheck: Check {
 
     private func part(
         _ name: String, of table: EntityTable, in context: VerificationContext,
-        _ compare: @escaping @Sendable (VerificationContext, inout RecountedMappings) throws -> RowWalk
+        _ compare: @escaping @Sendable (VerificationContext) throws -> RowWalk
     ) throws -> CheckPart {
         let total = try context.expectedRows(in: table.root)
         return CheckPart(name: name, subject: table.name, total: total) { context, outcome in
-            var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try compare(context, &counts)
-            (outcome.counts, outcome.rows) = (counts.byMapping.filter { $0.read > 0 }, walk.done)
-            let unshown = walk.keys.unshown
-            if !unshown.isEmpty { outcome.unshown = unshown }
-            let links = walk.linkSums
-            if !links.isEmpty { outcome.links = links }
+            let walk = try compare(context)
+            context.report.checked += walk.checked
+            walk.save(to: &outcome)
         }
     }
 
     /// Root tables that no part compares: with objects that `unique` looks up, or of policies.
-    private func undivided(
-        in context: VerificationContext
-    ) -> [(number: Int, root: String, isDivisible: Bool)] {
+    private func undivided(in context: VerificationContext) -> [(number: Int, table: EntityTable)] {
         context.destinationTables.enumerated().compactMap { number, table in
             if KeptTables.hold(table.name, in: context) { return nil }
-            let root = table.root
-            let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.newKeyMappings(into: root).isEmpty || NewRows(root, in: context) != nil {
-                return nil
-            }
-            return (number, root, isDivisible)
+            let isDivided =
+                RowWalk.isDivisible(table.root, in: context)
+                && (context.newKeyMappings(into: table.root).isEmpty || NewRows(table.root, in: context) != nil)
+            return isDivided ? nil : (number, table)
         }
     }
 
@@ -96,18 +88,85 @@ struct RowsCheck: Check {
         parts == .first && !undivided(in: context).isEmpty
     }
 
+    /// Compares the other tables one range after the other: each is a unit that a later call does not repeat.
     func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
         if parts == .later { return }
         let progress = context.progress
-        var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-        for (number, root, isDivisible) in undivided(in: context) {
-            let objects = try Self.objects(of: root, number: number, in: context)
-            try context.pausing("rows:\(root)") {
-                let walk = try RowWalk(
-                    isDivisible ? .new : .all, of: root, finding: objects, from: progress.state.rows, in: context)
-                try walk.run(&counts)
-                progress.state.counts = counts.byMapping
-                walk.saveLinks(to: &progress.state)
+        for (number, table) in undivided(in: context) {
+            let (root, result) = (table.root, Self.name(ofWalk: table.root))
+            let walk = try RowWalk(
+                of: root, finding: Self.objects(of: root, number: number, in: context),
+                recording: context.relationForms.get().associated,
+                total: RowWalk.isDivisible(root, in: context) ? nil : context.expectedRows(in: root),
+                after: progress.state.outcomes[result], in: context)
+            try Self.compare(table, by: walk, in: context) { name, work in
+                try progress.once(name, in: context) {
+                    try work()
+                    context.report.checked += walk.checked
+                    walk.checked = 0
+                    walk.save(to: &progress.state.outcomes[result, default: PartOutcome()])
+                }
+            }
+        }
+    }
+
+    private static func name(ofWalk root: String) -> String { "all rows:\(root)" }
+
+    /// Walks again over the new objects of a root table that one walk has compared, only to record the associations of a
+    /// mapping.
+    static func walkAgain(_ root: String, recording mapping: Int, in context: VerificationContext) throws {
+        let report = context.report
+        defer { context.report = report }
+        guard let number = context.destinationTables.firstIndex(where: { $0.root == root }) else { return }
+        let walk = try RowWalk(
+            of: root, finding: objects(of: root, number: number, in: context), recording: [mapping], addsLinks: false,
+            in: context)
+        try compare(context.destinationTables[number], by: walk, in: context) { _, work in try work() }
+    }
+
+    /// Compares all rows of a table that no part compares, or those of new objects if parts compare the others.
+    ///
+    /// `unit` does the work on a range, unless an earlier call did.
+    private static func compare(
+        _ table: EntityTable, by walk: RowWalk, in context: VerificationContext,
+        unit: (_ name: String, _ work: () throws -> Void) throws -> Void
+    ) throws {
+        let root = table.root
+        if !RowWalk.isDivisible(root, in: context) {
+            for (name, range) in try ranges(of: table, in: context) {
+                try unit(name) { try walk.compareKept(in: range, &walk.counts) }
+            }
+            walk.endKept()
+        }
+        let mappings = context.newKeyMappings(into: root)
+        let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
+        // No key follows the last one.
+        if isAtEnd, mappings.contains(where: { $0.policy == nil }) { throw NewRows.noKeysLeft(in: root) }
+        if isAtEnd { return }
+        var next = walk.nextKey ?? first
+        try walk.begin(KeyRange(above: next - 1))
+        for mapping in mappings {
+            if mapping.policy != nil {
+                try unit("inserted:\(root):\(mapping.position)") {
+                    let inserted = context.verification.policies.newKeys[mapping.position]?[root] ?? 0
+                    next = try NewRows.key(inserted, after: next, in: root)
+                    try walk.passInserted(before: next)
+                    walk.nextKey = next
+                }
+                continue
+            }
+            for (name, range) in try NewRows.ranges(of: mapping, in: context) {
+                try unit("new:\(name)") {
+                    try walk.compareNew(mapping, of: range, next: &next, &walk.counts)
+                    walk.nextKey = next
+                }
+            }
+        }
+        try unit("rest:\(root)") {
+            if context.step.hasPolicies {
+                try walk.passInserted(before: nil)
+            } else {
+                try walk.reportAdditionalRows(before: nil)
             }
         }
     }
@@ -123,24 +182,11 @@ struct RowsCheck: Check {
         return objects
     }
 
-    /// Walks again over the new objects of a root table that one walk has compared, only to record the associations of
-    /// mappings.
-    static func walkAgain(_ root: String, recording mappings: Set<Int>, in context: VerificationContext) throws {
-        let report = context.report
-        defer { context.report = report }
-        guard let number = context.destinationTables.firstIndex(where: { $0.root == root }) else { return }
-        var counts = RecountedMappings(context.step.entityMappings, known: nil)
-        let walk = try RowWalk(
-            RowWalk.isDivisible(root, in: context) ? .new : .all, of: root,
-            finding: objects(of: root, number: number, in: context), recording: mappings, in: context)
-        try walk.run(&counts)
-    }
-
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        var counts = RecountedMappings(context.step.entityMappings, known: context.progress.state.counts)
-        try context.progress.once("counts of parts", in: context) {
-            for outcome in outcomes { counts.add(outcome.counts ?? []) }
-            context.progress.state.counts = counts.byMapping
+        var counts = RecountedMappings(context.step.entityMappings)
+        let walks = undivided(in: context).map { Self.name(ofWalk: $0.table.root) }
+        for outcome in outcomes + walks.compactMap({ context.progress.state.outcomes[$0] }) {
+            counts.add(outcome.counts ?? [])
         }
         counts.compare(in: context)
     }
@@ -151,9 +197,10 @@ struct RecountedMappings {
     /// By the position of the mapping.
     var byMapping: [EntityMappingCounts]
 
-    init(_ mappings: [ResolvedEntityMapping], known: [EntityMappingCounts]?) {
-        let own = mappings.map { EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination) }
-        byMapping = known.flatMap { $0.map(\.name) == own.map(\.name) ? $0 : nil } ?? own
+    init(_ mappings: [ResolvedEntityMapping]) {
+        byMapping = mappings.map {
+            EntityMappingCounts(name: $0.name, source: $0.source, destination: $0.destination)
+        }
     }
 
     mutating func add(_ others: [EntityMappingCounts]) {

@@ -11,38 +11,32 @@ internal import FerryStore
 /// New objects in the same tables have none.
 struct CarriedRelation: Sendable {
     let relation: StoredRelation
-    let source: StoredLinks
-    /// The source's keys of the other side of a one-to-one.
-    private let otherSource: StoredLinks?
+    /// The links of the source, seen from `a`.
+    private let form: LinkForm
     let a: String
     let b: String
 
     /// Nil with policies, links of objects with new keys, rules of a mapping, or rules of only some of the mappings.
-    init?(_ relation: StoredRelation, in context: VerificationContext) {
+    init?(_ relation: StoredRelation, of forms: [PropertyKey: LinkForm], in context: VerificationContext) {
         let model = context.destinationModel
-        guard !context.step.hasPolicies,
-            let declared = model.relationship(relation.key.property, of: relation.key.entity)
+        guard !context.step.hasPolicies, !relation.isReflexive,
+            let declared = model.relationship(relation.key.property, of: relation.key.entity),
+            let form = Self.form(of: relation.rules, forms, in: context)
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)
-        if relation.isReflexive { return nil }
+        (self.relation, self.form) = (relation, form)
         // The other side declares a relationship without inverse.
-        if case .inverseless? = context.destination.relationshipStorage[relation.key] { return nil }
-        let isOneToOne = relation.other != nil
-        let sides = isOneToOne ? [false, true].map { side in relation.rules.filter { $0.isInverse == side } } : []
-        let rules = isOneToOne ? sides[0] : relation.rules
-        guard let source = Self.links(of: rules, in: context) else { return nil }
-        if isOneToOne {
-            guard let other = Self.links(of: sides[1], ofOwnSide: true, in: context),
-                Self.inverse(of: rules[0], in: context) == other
-            else { return nil }
-            otherSource = other
-        } else {
-            otherSource = nil
+        let isDeclaredByB = [(context.destination, relation.key), (context.source, form.key)].contains { layout, key in
+            if case .inverseless? = layout.relationshipStorage[key] { true } else { false }
         }
-        self.source = source
-        self.relation = relation
+        // Each side of a one-to-one holds keys of its own.
+        let haveInverse = relation.rules.contains(where: \.isInverse)
+        let areOfOneForm =
+            relation.form.other == nil
+            ? form.other == nil || !haveInverse
+            : form.other != nil && haveInverse && relation.rules.contains { !$0.isInverse }
         // A position that the destination requires must be stored in the source too.
-        guard source.areInRowsOfA == destination.areInRowsOfA,
+        guard !isDeclaredByB, areOfOneForm, !source.areInRowsOfB, source.areInRowsOfA == destination.areInRowsOfA,
             destination.aOrder == nil || source.aOrder != nil, destination.bOrder == nil || source.bOrder != nil
         else { return nil }
         guard let roots = Self.sourceRoots(of: [a, b], in: context),
@@ -74,34 +68,21 @@ struct CarriedRelation: Sendable {
         return (rule.isInverse ? ends.reversed() : ends) == roots
     }
 
-    /// The links of the source that all rules take unchanged, seen from `a` or from the rules' own side.
-    private static func links(
-        of rules: [StoredRelation.Rule], ofOwnSide: Bool = false, in context: VerificationContext
-    ) -> StoredLinks? {
-        let links = rules.map { rule -> StoredLinks? in
+    /// The links of the source that all rules take unchanged, seen from `a`.
+    private static func form(
+        of rules: [StoredRelation.Rule], _ forms: [PropertyKey: LinkForm], in context: VerificationContext
+    ) -> LinkForm? {
+        let taken = rules.map { rule -> LinkForm? in
             guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
                 rule.relationship.mappings.allSatisfy({ context.step.entityMapping(named: $0)?.keepsPrimaryKey == true }
                 ),
                 let name = rule.relationship.sourceRelationship,
-                let storage = context.source.storage(of: name, in: rule.mapping.source)
+                let form = context.sourceModel.key(of: name, in: rule.mapping.source).flatMap({ forms[$0] })
             else { return nil }
-            if case .inverseless = storage { return nil }
-            let links = rule.isInverse && !ofOwnSide ? StoredLinks(storage).reversed : StoredLinks(storage)
-            return links.areInRowsOfB ? nil : links
+            return rule.isInverse ? form.reversed : form
         }
-        guard let first = links.first, let first, links.allSatisfy({ $0 == first }) else { return nil }
+        guard let first = taken.first, let first, taken.allSatisfy({ $0 == first }) else { return nil }
         return first
-    }
-
-    /// The source's keys of the inverse of a rule's source relationship; nil if it is not stored as keys.
-    private static func inverse(of rule: StoredRelation.Rule, in context: VerificationContext) -> StoredLinks? {
-        let model = context.sourceModel
-        guard let name = rule.relationship.sourceRelationship,
-            let relationship = model.relationship(name, of: rule.mapping.source),
-            let inverse = model.inverseKey(of: relationship),
-            case .foreignKey? = context.source.relationshipStorage[inverse]
-        else { return nil }
-        return context.source.relationshipStorage[inverse].map(StoredLinks.init)
     }
 
     /// Whether the rules of one side alone take every link between carried objects.
@@ -126,6 +107,7 @@ struct CarriedRelation: Sendable {
     // MARK: Parts
 
     var destination: StoredLinks { relation.links }
+    var source: StoredLinks { form.links }
 
     /// Foreign keys in the rows of one side, with the source's, and the entity of the objects to which they lead.
     struct Keys: Sendable {
@@ -138,15 +120,15 @@ struct CarriedRelation: Sendable {
     var keys: [Keys] {
         guard destination.areInRowsOfA else { return [] }
         let own = Keys(destination: destination, source: source, target: b)
-        guard let other = relation.other, let otherSource else { return [own] }
-        return [own, Keys(destination: other.links, source: otherSource, target: a)]
+        guard let other = relation.form.other, let otherSource = form.other else { return [own] }
+        return [own, Keys(destination: other, source: otherSource, target: a)]
     }
 
     var name: String { relation.key.title }
 
     /// Whether pages have shown all tables that hold the links.
     func areKept(in context: VerificationContext) -> Bool {
-        ([destination.table] + [relation.other?.links.table].compactMap { $0 }).allSatisfy {
+        ([destination.table] + [relation.form.other?.table].compactMap { $0 }).allSatisfy {
             KeptTables.hold($0, in: context)
         }
     }
@@ -192,8 +174,7 @@ struct CarriedRelation: Sendable {
         if areKept(in: context) { return true }
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA {
-            return relation.haveSidesAgreed(in: context) && !context.progress.state.unshown.contains(name)
-                && !outcomes.values.contains { $0.unshown?.contains(name) == true }
+            return relation.haveSidesAgreed(in: context) && relation.isShownByRows(in: context)
         }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }
     }

@@ -22,9 +22,7 @@ enum InstanceCount {
             let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
         else { return nil }
         let related: String
-        if let known = SoundLinks(name, of: mapping.source, in: context),
-            try context.soundLinks.contain(known, in: context)
-        {
+        if try context.soundLinks.links(name, of: mapping.source, in: context) != nil {
             related =
                 links.areInRowsOfA
                 ? "WHERE o.\(links.b) IS NOT NULL"
@@ -80,12 +78,9 @@ final class Instances {
     }
 
     /// Calls the body with the scope and the index of the element of each instance that the filter passes.
-    ///
-    /// `before` is called before each source object is read, whose instances may all fail to pass.
     static func eachPassing(
         _ mapping: ResolvedEntityMapping, in range: KeyRange, through objects: SourceObjects,
         by evaluator: PlainEvaluator? = nil, _ context: VerificationContext,
-        before: (PlainObject) throws -> Void = { _ in },
         _ body: (_ scope: PlainScope, _ element: Int64) throws -> Void
     ) throws {
         let rows = try MappedSourceRows(
@@ -93,7 +88,6 @@ final class Instances {
         let evaluator = evaluator ?? PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
         let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
-            try before(object)
             rows.open(object)
             do {
                 try instances.each(of: object) { scope, element, passes in

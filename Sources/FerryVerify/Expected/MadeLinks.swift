@@ -36,7 +36,7 @@ struct MadeLinks: Sendable {
         let links = isInverse ? relation.links.reversed : relation.links
         if links.aOrder != nil || links.bOrder != nil { return nil }
         (name, mapping) = (relation.key.title, made.position)
-        isToOne = links.areInRowsOfA || relation.other != nil
+        isToOne = links.areInRowsOfA || relation.form.other != nil
         mayRecur = made.iteration != nil && !made.unique.isEmpty
         find =
             kept.carriesEveryObject

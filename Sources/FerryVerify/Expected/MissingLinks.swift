@@ -5,6 +5,8 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The links of one relationship of the source whose ends live on, but that are not in the destination.
+///
+/// Numbers show that there are none if they follow from the source's links, and from which objects live on.
 struct MissingLinks {
     /// Where the heirs of a source entity's objects are.
     private enum Heirs {
@@ -72,21 +74,61 @@ struct MissingLinks {
             }
     }
 
+    /// The number of links that the destination must have, of so many in the source; nil if it does not follow from these,
+    /// and from which objects live on.
+    static func expected(_ links: SourceLinks, of before: Int64, in context: VerificationContext) throws -> Int64? {
+        typealias Objects = (entities: [String], heirs: [Heirs], areAll: Bool)
+        func objects(_ entities: [String]) throws -> Objects? {
+            let standIns = entities.map { context.step.entityMappings(of: $0).standIns }
+            let mappings = standIns.flatMap { $0 }
+            let areOne = mappings.allSatisfy { $0.iteration == nil && $0.unique.isEmpty && $0.policy == nil }
+            guard areOne, standIns.allSatisfy({ $0.count == 1 }),
+                let heirs = try heirs(by: mappings, isAnyPlace: true, withLookups: false, in: context)
+            else { return nil }
+            return (entities, heirs, mappings.allSatisfy(\.carriesEveryObject))
+        }
+        guard links.targets.count == 1, !links.isMixed, let owners = try objects(links.owners),
+            let members = try objects(links.members)
+        else { return nil }
+        // In the order of the objects, of which few are left out, and not of the links.
+        func lost(_ links: StoredLinks, of near: Objects, to far: Objects?) throws -> Int64 {
+            if near.areAll { return 0 }
+            let (x, y) = names(of: links)
+            var tables = "source.\(try context.sourceTable(of: near.entities[0]).name) AS \(x)"
+            if x == "x" { tables += " CROSS JOIN source.\(links.table) AS l ON l.\(links.a) = x.Z_PK" }
+            let numbers = try near.entities.map { try context.sourceNumber(of: $0) }.sqlList
+            var conditions = ["\(x).Z_ENT IN (\(numbers))", "NOT \(live(near.heirs, x))", "l.\(links.b) IS NOT NULL"]
+            if let far, !far.areAll {
+                let table = try context.sourceTable(of: far.entities[0]).name
+                if y == "y" { tables += " CROSS JOIN source.\(table) AS y ON y.Z_PK = l.\(links.b)" }
+                conditions.append(live(far.heirs, y))
+            }
+            return try context.connection.integer(
+                "SELECT count(*) FROM \(tables) WHERE \(conditions.joined(separator: " AND "))") ?? 0
+        }
+        let stored = links.form.links
+        return try before - lost(stored, of: owners, to: nil) - lost(stored.reversed, of: members, to: owners)
+    }
+
+    /// The aliases of the rows at the two ends of links, `l`: the row of an end holds the links of a foreign key.
+    private static func names(of links: StoredLinks) -> (x: String, y: String) {
+        (links.areInRowsOfA ? "l" : "x", links.areInRowsOfB ? "l" : "y")
+    }
+
     /// Their number, and the place of the first.
     func found() throws -> (count: Int64, example: String?) {
         if owners.carried.isEmpty || members.carried.isEmpty { return (0, nil) }
-        let (form, source) = (links.form, links.form.links)
-        // The row of an end holds the links of a foreign key.
-        let x = source.areInRowsOfA ? "l" : "x"
-        let y = source.areInRowsOfB ? "l" : "y"
+        let source = links.form.links
+        let (x, y) = Self.names(of: source)
         var tables = "source.\(source.table) AS l"
         if x == "x" { tables += " CROSS JOIN source.\(try table(of: links.owners)) AS x ON x.Z_PK = l.\(source.a)" }
         if y == "y" { tables += " CROSS JOIN source.\(try table(of: links.members)) AS y ON y.Z_PK = l.\(source.b)" }
         var conditions = [
-            "l.\(source.a) IS NOT NULL", "l.\(source.b) IS NOT NULL", live(owners.carried, x), live(members.carried, y),
+            "l.\(source.a) IS NOT NULL", "l.\(source.b) IS NOT NULL", Self.live(owners.carried, x),
+            Self.live(members.carried, y),
         ]
         // Only one side of a damaged one-to-one has the key.
-        if let agreement = form.agreement(of: x, with: y) { conditions.append(agreement) }
+        if let other = links.form.other { conditions.append("\(y).\(other.b) = \(x).Z_PK") }
         let there = links.targets.flatMap { target in
             owners.all.flatMap { owner in members.all.flatMap { member in isThere(target, (owner, x), (member, y)) } }
         }
@@ -100,7 +142,7 @@ struct MissingLinks {
 
     private func table(of entities: [String]) throws -> String { try context.sourceTable(of: entities[0]).name }
 
-    private func live(_ heirs: [Heirs], _ row: String) -> String {
+    private static func live(_ heirs: [Heirs], _ row: String) -> String {
         let ways = heirs.map { heirs in
             switch heirs {
             case .kept(let sources, let table, let numbers):
@@ -118,7 +160,7 @@ struct MissingLinks {
 
     /// Conditions of which one holds if the heirs of two objects are linked in the destination.
     private func isThere(
-        _ target: SourceLinks.Form, _ owner: (heirs: Heirs, row: String), _ member: (heirs: Heirs, row: String)
+        _ target: LinkForm, _ owner: (heirs: Heirs, row: String), _ member: (heirs: Heirs, row: String)
     ) -> [String] {
         let (own, other) = (heir(owner.heirs, owner.row, "p"), heir(member.heirs, member.row, "q"))
         func condition(_ links: StoredLinks, _ a: String, _ b: String) -> String {
@@ -128,7 +170,7 @@ struct MissingLinks {
                 + "WHERE \(known) AND j.\(links.a) = \(a) AND j.\(links.b) = \(b))"
         }
         var conditions = [condition(target.links, own.key, other.key)]
-        if let links = target.other { conditions.append(condition(links, own.key, other.key)) }
+        if let links = target.other { conditions.append(condition(links.reversed, own.key, other.key)) }
         if target.isReflexive { conditions.append(condition(target.links, other.key, own.key)) }
         return conditions
     }

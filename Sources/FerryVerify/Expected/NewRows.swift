@@ -21,12 +21,17 @@ struct NewRows {
         (self.root, self.context) = (root, context)
     }
 
+    /// The ranges of a mapping's source objects, by the names of their parts.
+    static func ranges(
+        of mapping: ResolvedEntityMapping, in context: VerificationContext
+    ) throws -> [(name: String, range: KeyRange)] {
+        let table = try context.sourceTable(of: mapping.source).name
+        return try KeyRange.parts("\(mapping.position)", of: "source.\(table)", on: context.connection)
+    }
+
     private func ranges() throws -> [(name: String, mapping: ResolvedEntityMapping, range: KeyRange)] {
         try newKeyMappings.flatMap { mapping in
-            let table = try context.sourceTable(of: mapping.source).name
-            return try KeyRange.parts("\(mapping.position)", of: "source.\(table)", on: context.connection).map {
-                ($0.name, mapping, $0.range)
-            }
+            try Self.ranges(of: mapping, in: context).map { ($0.name, mapping, $0.range) }
         }
     }
 
@@ -52,7 +57,7 @@ struct NewRows {
             let first = next
             next = try Self.key(count, after: next, in: root)
             let made = RowWalk.Made(
-                mapping: mapping.position, sources: range, firstKey: first, through: next - 1)
+                mapping: mapping, sources: range, firstKey: first, through: next - 1)
             rows.append(("new:\(name)", made))
         }
         // The last range includes additional rows with higher keys.
@@ -81,11 +86,11 @@ struct NewRows {
         guard let rows = NewRows(root, in: context) else {
             if try context.relationForms.get().associated.contains(mapping.position) { return }
             return try context.progress.once("associations of \(mapping.position)", in: context) {
-                try RowsCheck.walkAgain(root, recording: [mapping.position], in: context)
+                try RowsCheck.walkAgain(root, recording: mapping.position, in: context)
             }
         }
-        for (name, made) in try rows.rows() where made.mapping == mapping.position {
-            try context.pausing("associations \(name)") {
+        for (name, made) in try rows.rows() where made.mapping.position == mapping.position {
+            try context.progress.once("associations \(name)", in: context) {
                 try context.announce(mapping.name)
                 var key = made.firstKey
                 let table = try context.associations.table(of: mapping.position)

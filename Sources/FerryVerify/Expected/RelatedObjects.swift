@@ -13,29 +13,13 @@ final class RelatedObjects {
 
     /// A rule, with its entity mappings looked up once instead of object by object.
     final class Rule {
-        final class Target {
-            let mapping: ResolvedEntityMapping
-            let position: Int
-            let source: String
-            let keepsPrimaryKey: Bool
-            /// Whether the mapping carries every object of its source entity over.
-            let isWhole: Bool
-
-            init(_ mapping: ResolvedEntityMapping) {
-                self.mapping = mapping
-                (position, source) = (mapping.position, mapping.source)
-                keepsPrimaryKey = mapping.keepsPrimaryKey
-                isWhole = mapping.policy == nil && mapping.filter == nil
-            }
-        }
-
         let from: Expression
         let isToMany: Bool
         let isInverse: Bool
         let side: Int
-        let targets: [Target]
+        let targets: [ResolvedEntityMapping]
         /// The only target, if it carries every object over.
-        fileprivate let whole: Target?
+        fileprivate let whole: ResolvedEntityMapping?
         /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
         /// The relationship of `$source`, if the rule is nothing else: it needs no evaluator.
@@ -45,7 +29,7 @@ final class RelatedObjects {
             let rule = stored.relationship
             (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
-            let targets = rule.mappings.compactMap { context.step.entityMapping(named: $0).map(Target.init) }
+            let targets = rule.mappings.compactMap { context.step.entityMapping(named: $0) }
             self.targets = targets
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }
@@ -67,13 +51,12 @@ final class RelatedObjects {
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
     }
 
-    /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.
-    func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
-        let range = context.progress.state.object.map(KeyRange.from) ?? .all
-        try Instances.eachPassing(
-            mapping, in: range, through: objects, by: evaluator, context,
-            before: { object in try context.progress.pause(in: context) { $0.object = object.key } }
-        ) { scope, element in
+    /// Calls the body with each object of a mapping from a range of source objects, in order; a merged object recurs for
+    /// each source object.
+    func eachObject(
+        of mapping: ResolvedEntityMapping, in range: KeyRange, _ body: (_ key: Int64, PlainScope) throws -> Void
+    ) throws {
+        try Instances.eachPassing(mapping, in: range, through: objects, by: evaluator, context) { scope, element in
             let source = scope.source.key
             if mapping.keepsPrimaryKey {
                 if mapping.policy != nil, try !isMade(source, by: mapping) { return }
@@ -91,11 +74,11 @@ final class RelatedObjects {
         func take(_ related: PlainObject) throws {
             for target in rule.targets where target.source == related.entity {
                 if target.keepsPrimaryKey {
-                    guard try target.isWhole || isCarried(related, by: target.mapping) else { continue }
+                    guard try target.isWhole || isCarried(related, by: target) else { continue }
                     try body(related.key, (target.position, related.key, 0))
                 } else {
                     var element = 0
-                    try context.associations.table(of: target.mapping.position).eachKey(of: related.key) { key in
+                    try context.associations.table(of: target.position).eachKey(of: related.key) { key in
                         try body(key, (target.position, related.key, element))
                         element += 1
                     }
@@ -142,6 +125,11 @@ final class RelatedObjects {
         finders[mapping.position] = find
         return try find.finds(key)
     }
+}
+
+extension ResolvedEntityMapping {
+    /// Whether it carries every object of its source entity over.
+    fileprivate var isWhole: Bool { policy == nil && filter == nil }
 }
 
 /// The related objects of one entity's objects, in key order: one walk through all links, without lookups.

@@ -29,8 +29,9 @@ struct RelationForms: Sendable {
     let associated: Set<Int>
 
     init(in context: VerificationContext) throws {
+        let sources = LinkForm.byKey(of: context.source)
         relations = try StoredRelation.all(in: context).enumerated().map { number, relation in
-            Known(number: number, relation: relation, form: try Form(relation, in: context))
+            Known(number: number, relation: relation, form: try Form(relation, of: sources, in: context))
         }
         var keys: [String: [Known]] = [:]
         var made: [Int: [MadeLinks]] = [:]
@@ -52,8 +53,10 @@ struct RelationForms: Sendable {
 }
 
 extension RelationForms.Form {
-    fileprivate init(_ relation: StoredRelation, in context: VerificationContext) throws {
-        if let links = CarriedRelation(relation, in: context) {
+    fileprivate init(
+        _ relation: StoredRelation, of sources: [PropertyKey: LinkForm], in context: VerificationContext
+    ) throws {
+        if let links = CarriedRelation(relation, of: sources, in: context) {
             self = .carried(links)
         } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
             relation.rules.flatMap(\.relationship.mappings).allSatisfy({

@@ -10,7 +10,7 @@ extension RelationPairs {
     /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
     /// object if a mapping has a rule of its own or the source lacked some.
     func checkPositions() throws {
-        if relation.other != nil || relation.isReflexive { return }
+        if relation.form.other != nil || relation.isReflexive { return }
         if let order = relation.links.bOrder { try check(of: .a, relation.links, order: order) }
         if let order = relation.links.aOrder { try check(of: .b, relation.links.reversed, order: order) }
     }
@@ -91,7 +91,7 @@ extension RelationPairs {
                 + "WHERE \(links.b) IS NOT NULL"
         }
         let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
-        let first = isKeyed ? own : relation.isFirstByName ? 0 : 1
+        let first = isKeyed ? own : relation.form.inverse.map { $0 < relation.key } ?? false ? 1 : 0
         return """
             SELECT \(group) AS owner, \(other) AS member,
                 min((side <> \(first)) * 1152921504606846976 + rowid) AS place
@@ -101,7 +101,7 @@ extension RelationPairs {
 
     /// Whether positions follow from the order in which the pairs are added.
     var ordersByPairs: Bool {
-        if relation.other != nil || relation.isReflexive { return false }
+        if relation.form.other != nil || relation.isReflexive { return false }
         let sides: [(RelationSide, String?)] = [(.a, relation.links.bOrder), (.b, relation.links.aOrder)]
         return sides.contains { side, order in
             order != nil && carriedOrder(of: side) == nil && !(side == .b && areInKeyOrder)

@@ -78,7 +78,7 @@ final class RelationPairs {
         guard let stored = try relation.storedSum(in: context) else { return false }
         let own = sides[0...1].filter { $0.count > 0 }
         // Between keys of one side a mirrored rule adds nothing; between those of both sides it relates free objects.
-        let mirrored = [sides[2]].filter { $0.count > 0 && (relation.other != nil || !isKeyed) }
+        let mirrored = [sides[2]].filter { $0.count > 0 && (relation.form.other != nil || !isKeyed) }
         if own.isEmpty && (isKeyed || mirrored.isEmpty) { return mirrored.isEmpty && stored.count == 0 }
         return (own + mirrored).allSatisfy { $0 == stored }
     }
@@ -100,12 +100,12 @@ final class RelationPairs {
                     """,
                 place: { "\(links.table) \(a) \($0)" })
         }
-        guard let other = relation.other else {
+        guard let other = relation.form.other, let inverse = relation.form.inverse else {
             return try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachOwner)
         }
         try findOneToOne()
         try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachSide)
-        try compareKeys(other.key, other.links.b, in: other.links.table, expected: firstForEachSideInverted)
+        try compareKeys(inverse, other.b, in: other.table, expected: firstForEachSideInverted)
     }
 
     private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {

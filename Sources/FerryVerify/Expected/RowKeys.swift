@@ -4,16 +4,10 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
+///
+/// After a difference the relation is compared pair by pair (``RelationPairs``), which names the place.
 final class RowKeys {
-    /// Keys that the rules of their own objects fill.
-    private final class Ruled {
-        let relation: StoredRelation
-        let place: Int
-
-        init(_ relation: StoredRelation, _ place: Int) { (self.relation, self.place) = (relation, place) }
-    }
-
-    /// The source's own keys; after a difference the relation is compared pair by pair.
+    /// The source's own keys.
     private final class Carried {
         let keys: CarriedRelation.Keys
         let name: String
@@ -36,44 +30,40 @@ final class RowKeys {
     }
 
     private let context: VerificationContext
-    private let table: String
     private let related: RelatedObjects
-    private let ruled: [Ruled]
     private let carried: [Carried]
+    /// A rule of the object that fills a key.
     private struct Rule {
-        let key: Ruled
+        let name: String
+        let place: Int
         /// Nil if the key is the object's own, which needs no evaluator.
         let first: RelatedObjects.Rule?
-        /// As in the key; a value that is only looked at costs no reference counting.
-        let place: Int
-        let isItself: Bool
-
-        init(_ key: Ruled, _ first: RelatedObjects.Rule?) {
-            (self.key, self.first, place, isItself) = (key, first, key.place, first == nil)
-        }
     }
 
+    /// The keys that a rule of their own object fills.
+    private let ruled: [(name: String, place: Int)]
     /// By position of the entity mapping.
     private let rules: [[Rule]]
     private let needScope: [Bool]
     private let keepKeys: [Bool]
-    /// Names of relations that must be compared pair by pair, because a key differs.
-    private(set) var unshown: Set<String> = []
+    /// Names of relations of which a key differs.
+    var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
-        (self.context, self.table, self.related) = (context, table.name, related)
-        var (ruled, carried): ([Ruled], [Carried]) = ([], [])
+        (self.context, self.related) = (context, related)
+        var (ruled, carried): ([(name: String, place: Int)], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
         for known in try context.relationForms.get().keys(ofTable: table.name) {
             switch known.form {
             case .ruled:
                 guard let place = Self.place(of: known.relation.links.b, in: table) else { continue }
-                let key = Ruled(known.relation, place)
-                ruled.append(key)
+                let name = known.relation.key.title
+                ruled.append((name, place))
                 for stored in known.relation.rules {
                     let rule = related.rule(stored)
+                    let isItself = rule.yieldsItself(of: stored.mapping.source)
                     rules[stored.mapping.position].append(
-                        Rule(key, rule.yieldsItself(of: stored.mapping.source) ? nil : rule))
+                        Rule(name: name, place: place, first: isItself ? nil : rule))
                 }
             case .carried(let links):
                 for keys in links.keys where keys.destination.table == table.name {
@@ -97,8 +87,6 @@ final class RowKeys {
         table.columns.firstIndex { $0.name == column }.map { $0 + ExpectedRow.firstColumn }
     }
 
-    func restart() { unshown = [] }
-
     /// The columns that the source's rows must have beside those of attributes.
     var sourceColumns: [String] { carried.flatMap { [$0.keys.source.b, $0.order].compactMap { $0 } } }
 
@@ -117,8 +105,7 @@ final class RowKeys {
 
     /// Compares the keys of a destination row, nil if missing; ``needScope(for:)`` says whether the source's object is needed.
     func compare(
-        _ key: Int64, _ actual: TableRows?, with source: TableRows, _ scope: PlainScope?,
-        by mapping: Int
+        _ actual: TableRows?, with source: TableRows, _ scope: PlainScope?, by mapping: Int
     ) throws {
         // By index: this runs for every row, and an iterator holds what it passes.
         for index in carried.indices {
@@ -134,42 +121,27 @@ final class RowKeys {
             if !isShown { unshown.insert(carried[index].name) }
         }
         for index in rules[mapping].indices {
-            if rules[mapping][index].isItself, let actual,
-                actual.isEqual(rules[mapping][index].place, to: source.integer(MappedSourceRows.keyColumn))
-            {
-                continue
-            }
-            let rule = rules[mapping][index]
-            let keys = rule.key
-            let expected: Int64?
-            do {
-                if let first = rule.first {
-                    guard let scope else { preconditionFailure("rules need the object") }
+            let place = rules[mapping][index].place
+            var expected: Int64? = source.integer(MappedSourceRows.keyColumn)
+            if let first = rules[mapping][index].first {
+                guard let scope else { preconditionFailure("rules need the object") }
+                do {
                     expected = try related.firstCandidate(first, in: scope)
-                } else {
-                    expected = source.integer(MappedSourceRows.keyColumn)
+                } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                    // The row comparison reports the failure.
+                    continue
                 }
-            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
-                // The row comparison reports the failure.
-                continue
             }
-            let found = actual.flatMap { $0.isNull(keys.place) ? nil : $0.integer(keys.place) }
-            guard found != expected || actual.map({ isOtherThanKey($0, keys.place) }) ?? false else { continue }
-            if try context.keptDamage.holds(keys.relation.key, holder: key, value: found) { continue }
-            differ(keys, row: key)
+            let isShown =
+                if let expected { actual?.isEqual(place, to: expected) ?? false } else { actual?.isNull(place) ?? true }
+            if !isShown { unshown.insert(rules[mapping][index].name) }
         }
     }
 
     /// Compares a row that no mapping has made, which may hold no keys.
-    func compareAdditionalRow(_ key: Int64, _ actual: TableRows) {
-        for keys in ruled where !actual.isNull(keys.place) { differ(keys, row: key) }
+    func compareAdditionalRow(_ actual: TableRows) {
+        for keys in ruled where !actual.isNull(keys.place) { unshown.insert(keys.name) }
         for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.name) }
-    }
-
-    private func differ(_ keys: Ruled, row: Int64) {
-        context.report(
-            RelationshipsCheck.self, entity: keys.relation.key.entity,
-            example: "\(table) Z_PK \(row) \(keys.relation.links.b)")
     }
 
     private func isOtherThanKey(_ actual: TableRows, _ place: Int) -> Bool {

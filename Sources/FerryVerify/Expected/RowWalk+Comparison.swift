@@ -18,7 +18,7 @@ extension RowWalk {
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
-                keys.compareAdditionalRow(actualKey, actual)
+                keys.compareAdditionalRow(actual)
                 if let entity {
                     try lookups?.settle(entity: entity, key: actualKey, expected: nil, stored: actual)
                 }
@@ -45,9 +45,9 @@ extension RowWalk {
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
-            return try keys.compare(key, nil, with: row, scope, by: expected.position)
+            return try keys.compare(nil, with: row, scope, by: expected.position)
         }
-        try keys.compare(key, actual, with: row, scope, by: expected.position)
+        try keys.compare(actual, with: row, scope, by: expected.position)
         if isWholeSample || Self.isInSample(key, of: context) {
             checked += 1
             if expected.notRecomputed > 0 { context.report.notRecomputed += expected.notRecomputed }
@@ -183,17 +183,14 @@ extension RowWalk {
     func compareNew(
         _ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
-        let range = position?.sources[mapping.source].map(KeyRange.from) ?? sources
         let rows = try MappedSourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: true, range: range, objects: objects, in: context)
-        position = nil
+            for: [mapping], onlyEntity: mapping.source, withValues: true, range: sources, objects: objects, in: context)
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
-        expected.isAssociated = needsAssociation.contains(mapping.position)
-        expected.links = links[mapping.position] ?? []
+        expected.isAssociated = recorded.contains(mapping.position)
+        expected.links = try sums(of: mapping)
         let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
-            try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
             try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in

@@ -15,7 +15,7 @@ struct SoundLinks: Sendable, Hashable {
     private let links: StoredLinks
 
     /// Nil if links can lead to several entities, or are stored in the related objects' rows.
-    init?(_ relationship: String, of entity: String, in context: VerificationContext) {
+    fileprivate init?(_ relationship: String, of entity: String, in context: VerificationContext) {
         guard let declared = context.sourceModel.relationship(relationship, of: entity),
             let only = context.sourceModel.family(of: declared.destinationEntity).first,
             context.sourceModel.family(of: declared.destinationEntity).count == 1,
@@ -42,13 +42,13 @@ struct SoundLinks: Sendable, Hashable {
 final class KnownSoundLinks: Sendable {
     private let known = Locked<[SoundLinks: Bool]>([:])
 
-    /// Another thread that asks meanwhile waits for the answer.
-    func contain(_ links: SoundLinks, in context: VerificationContext) throws -> Bool {
-        try known.withLock { known in
-            if let areSound = known[links] { return areSound }
-            let areSound = try links.areSound(in: context)
+    /// The links of a relationship if they are sound; another thread that asks meanwhile waits for the answer.
+    func links(_ relationship: String, of entity: String, in context: VerificationContext) throws -> SoundLinks? {
+        guard let links = SoundLinks(relationship, of: entity, in: context) else { return nil }
+        return try known.withLock { known in
+            let areSound = try known[links] ?? links.areSound(in: context)
             known[links] = areSound
-            return areSound
+            return areSound ? links : nil
         }
     }
 }

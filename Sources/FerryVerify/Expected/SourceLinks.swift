@@ -10,24 +10,12 @@ internal import FerryStore
 /// Unlike ``StoredRelation`` it begins with the links that exist, not with the rules: a link whose ends live on must be
 /// in the destination, or have been told as a loss, whatever the rules say of it.
 struct SourceLinks: Sendable {
-    /// How one version stores the links, seen from the owners of ``SourceLinks/key``.
-    struct Form: Sendable, Hashable {
-        var links: StoredLinks
-        /// The keys of the other side of a one-to-one.
-        var other: StoredLinks?
-        /// Whether the relationship is its own inverse.
-        var isReflexive = false
-    }
-
-    /// The relationship, as the entity that declares it.
-    let key: PropertyKey
-    let inverse: PropertyKey?
-    let form: Form
+    let form: LinkForm
     /// The entities at both ends that have objects.
     let owners: [String]
     let members: [String]
-    /// The relationships of the destination into which rules carry the links.
-    private(set) var targets: [Form] = []
+    /// The relationships of the destination into which rules carry the links, seen from the owners, too.
+    private(set) var targets: [LinkForm] = []
     /// Whether rules of other relationships fill the targets, or of entity mappings that do not stand in for an object.
     private(set) var isMixed = false
     /// Whether an expression or a policy decides which links there are: then no link of the source has an heir as such.
@@ -38,40 +26,27 @@ struct SourceLinks: Sendable {
     /// The relationships of the source, in name order; none if it is not known which losses were told.
     static func all(in context: VerificationContext) throws -> [SourceLinks] {
         if context.verification.told == nil { return [] }
-        let (model, layout) = (context.sourceModel, context.source)
         let rules = LinkRules(in: context)
-        return layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
-            guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
-            let inverse = model.inverseKey(of: relationship)
-            switch storage {
-            // The other side stores these.
-            case .inverseForeignKey: return nil
-            case .foreignKey:
-                if let inverse, inverse < key, case .foreignKey? = layout.relationshipStorage[inverse] { return nil }
-            case .join(let table, let own, _, _, _):
-                guard layout.joinTables.first(where: { $0.name == table })?.firstColumn == own else { return nil }
-            case .inverseless: break
-            }
-            guard let form = Form(key, of: layout) else { return nil }
-            var links = SourceLinks(
-                key: key, inverse: inverse, form: form, owners: concrete(key.entity, model),
-                members: concrete(relationship.destinationEntity, model))
+        return LinkForm.all(of: context.source).map { form in
+            var links = SourceLinks(form, in: context.sourceModel)
             links.addTargets(of: rules, in: context)
             links.addTold(in: context)
             return links
         }
     }
 
-    private init(key: PropertyKey, inverse: PropertyKey?, form: Form, owners: [String], members: [String]) {
-        (self.key, self.inverse, self.form) = (key, inverse, form)
-        (self.owners, self.members) = (owners, members)
+    private init(_ form: LinkForm, in model: ManagedObjectModel) {
+        let member = model.relationship(form.key.property, of: form.key.entity)?.destinationEntity
+        self.form = form
+        owners = Self.concrete(form.key.entity, model)
+        members = member.map { Self.concrete($0, model) } ?? []
     }
 
     private static func concrete(_ entity: String, _ model: ManagedObjectModel) -> [String] {
         model.family(of: entity).filter { model.entities[$0]?.isAbstract == false }
     }
 
-    var title: String { key.title }
+    var key: PropertyKey { form.key }
     var ends: Set<String> { Set(owners + members) }
 
     // MARK: Rules
@@ -80,30 +55,30 @@ struct SourceLinks: Sendable {
         func isDecidedByPolicy(_ mapping: ResolvedEntityMapping) -> Bool {
             mapping.policy != nil && !context.verification.policies.implied.contains(mapping.position)
         }
-        isComputed = ends.contains { rules.mappings[$0]?.contains(where: isDecidedByPolicy) == true }
-        for (name, isBackward) in [(key, false)] + (inverse.map { $0 == key ? [] : [($0, true)] } ?? []) {
+        isComputed = ends.contains { context.step.entityMappings(of: $0).contains(where: isDecidedByPolicy) }
+        for (name, isBackward) in [(key, false)] + (form.inverse.map { $0 == key ? [] : [($0, true)] } ?? []) {
             for target in rules.targets[name] ?? [] {
-                guard let form = Form(target, of: context.destination) else { continue }
-                let fillers = rules.fillers(of: target, in: context.destinationModel)
+                guard let stored = rules.forms[target] else { continue }
+                let fillers = rules.fillers[stored.key] ?? []
                 if fillers.contains(nil) || context.verification.policies.isTouched(target.property, of: target.entity)
                 {
                     isComputed = true
                 }
-                if fillers.contains(where: { $0 != nil && $0 != key && $0 != inverse }) { isMixed = true }
+                if fillers.contains(where: { $0 != nil && $0 != key && $0 != form.inverse }) { isMixed = true }
                 if rules.carriesParts(name, to: target) { isMixed = true }
-                let seen = isBackward ? form.reversed : form
-                // Both sides of one relationship store the same links.
-                if !targets.contains(where: { $0.isSame(as: seen) }) { targets.append(seen) }
+                let seen = isBackward ? stored.reversed : stored
+                // Rules of both sides of one relationship carry the same links.
+                if !targets.contains(seen) { targets.append(seen) }
             }
         }
         if targets.isEmpty {
             isComputed =
-                isComputed || [key.property, inverse?.property].contains { $0.map(rules.read.contains) == true }
+                isComputed || [key.property, form.inverse?.property].contains { $0.map(rules.read.contains) == true }
         }
     }
 
     private mutating func addTold(in context: VerificationContext) {
-        let names = [key] + (inverse.map { [$0] } ?? [])
+        let names = [key] + (form.inverse.map { [$0] } ?? [])
         func isOne(_ entity: String, _ relationship: String) -> Bool {
             names.contains { name in
                 name.property == relationship && context.sourceModel.isKind(entity, of: name.entity)
@@ -119,125 +94,25 @@ struct SourceLinks: Sendable {
         }
         if isOverruled { told = nil }
     }
-
-    // MARK: Counting
-
-    /// The number of links that the destination must have; nil if it does not follow from the source's alone, and from
-    /// which objects live on under their own keys.
-    func expected(of before: Int64, in context: VerificationContext) throws -> Int64? {
-        guard targets.count == 1, !isMixed, let owners = Heirs(of: owners, in: context),
-            let members = Heirs(of: members, in: context)
-        else { return nil }
-        if owners.areAll, members.areAll { return before }
-        guard let owned = try owners.lives(in: context), let related = try members.lives(in: context) else {
-            return nil
-        }
-        // In the order of the objects, of which few are left out, and not of the links.
-        func lost(
-            _ heirs: Heirs, of entity: String, _ links: StoredLinks, without lives: (String) -> String,
-            to others: (String) -> String
-        ) throws -> Int64 {
-            if heirs.areAll { return 0 }
-            let table = try context.sourceTable(of: entity).name
-            let from = links.areInRowsOfA ? "" : " CROSS JOIN source.\(links.table) AS l ON l.\(links.a) = o.Z_PK"
-            let key = "\(from.isEmpty ? "o" : "l").\(links.b)"
-            return try context.connection.integer(
-                "SELECT count(*) FROM source.\(table) AS o\(from) WHERE \(try heirs.numbers("o", in: context)) "
-                    + "AND NOT \(lives("o.Z_PK")) AND \(key) IS NOT NULL AND \(others(key))") ?? 0
-        }
-        return try before - lost(owners, of: self.owners[0], form.links, without: owned, to: { _ in "1" })
-            - lost(members, of: self.members[0], form.links.reversed, without: related, to: owned)
-    }
-
-    /// What the objects at one end become, if each becomes one object or none.
-    private struct Heirs {
-        let mappings: [ResolvedEntityMapping]
-        var areAll: Bool { mappings.allSatisfy(\.carriesEveryObject) }
-
-        init?(of entities: [String], in context: VerificationContext) {
-            let found = entities.map { entity in context.step.entityMappings(of: entity).standIns }
-            guard found.allSatisfy({ $0.count == 1 }) else { return nil }
-            mappings = found.flatMap { $0 }
-            let isOne = mappings.allSatisfy { $0.iteration == nil && $0.unique.isEmpty && $0.policy == nil }
-            guard isOne else { return nil }
-        }
-
-        /// The condition that the object with a key lives on; nil if its heir has another key.
-        func lives(in context: VerificationContext) throws -> ((_ key: String) -> String)? {
-            if areAll { return { _ in "1" } }
-            let tables = try Set(mappings.map { try context.destinationTable(of: $0.destination).name })
-            guard let table = tables.first, tables.count == 1, mappings.allSatisfy(\.keepsPrimaryKey) else {
-                return nil
-            }
-            let numbers = try mappings.map { try context.destinationNumber(of: $0.destination) }.sorted()
-            let list = numbers.sqlList
-            return { key in
-                "EXISTS (SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(key) AND h.Z_ENT IN (\(list)))"
-            }
-        }
-
-        /// The condition that a row is one of the objects.
-        func numbers(_ row: String, in context: VerificationContext) throws -> String {
-            let numbers = try mappings.map { try context.sourceNumber(of: $0.source) }.sorted()
-            return "\(row).Z_ENT IN (\(numbers.sqlList))"
-        }
-    }
-}
-
-extension SourceLinks.Form {
-    /// Nil if the relationship is not stored.
-    fileprivate init?(_ key: PropertyKey, of layout: StoreLayout) {
-        guard let storage = layout.relationshipStorage[key],
-            let relationship = layout.model.relationship(key.property, of: key.entity)
-        else { return nil }
-        self.init(links: StoredLinks(storage))
-        let inverse = layout.model.inverseKey(of: relationship)
-        switch storage {
-        case .foreignKey:
-            guard let inverse, let back = layout.relationshipStorage[inverse] else { break }
-            // A one-to-one that is its own inverse stores a pair in two rows of one column.
-            if inverse == key {
-                isReflexive = true
-            } else if case .foreignKey = back {
-                other = StoredLinks(back).reversed
-            }
-        case .join(let table, _, _, _, _):
-            isReflexive = layout.joinTables.first { $0.name == table }?.isReflexive ?? false
-        case .inverseForeignKey, .inverseless: break
-        }
-    }
-
-    var reversed: Self { Self(links: links.reversed, other: other?.reversed, isReflexive: isReflexive) }
-
-    /// The condition that the other side of a one-to-one has the key, too; the rows are those of an owner and a member.
-    func agreement(of owner: String, with member: String) -> String? {
-        other.map { other in
-            other.areInRowsOfA ? "\(owner).\(other.b) = \(member).Z_PK" : "\(member).\(other.a) = \(owner).Z_PK"
-        }
-    }
-
-    fileprivate func isSame(as form: Self) -> Bool {
-        let columns = [links.table, links.a, links.b]
-        return [form.links, form.other].contains { $0.map { [$0.table, $0.a, $0.b] == columns } == true }
-    }
 }
 
 /// The rules of a step by the relationships that they read and fill.
 private struct LinkRules {
-    let mappings: [String: [ResolvedEntityMapping]]
+    /// How the destination stores each of its relationships, seen from the entity that declares it.
+    let forms: [PropertyKey: LinkForm]
     /// The relationships of the destination into which rules carry all links of one of the source.
     private(set) var targets: [PropertyKey: [PropertyKey]] = [:]
     /// Of these, those that also get links of objects for which another entity mapping stands in.
     private var partial: Set<[PropertyKey]> = []
-    /// The relationships of the source whose links each of the destination gets; nil for those of an expression.
-    private var fillers: [PropertyKey: Set<PropertyKey?>] = [:]
+    /// The relationships of the source whose links each form of the destination gets; nil for those of an expression.
+    private(set) var fillers: [PropertyKey: Set<PropertyKey?>] = [:]
     /// The names in rules and elements that may carry links in other ways: several relationships into one, or objects.
     ///
     /// A value that reads a relationship does not carry its links.
     private(set) var read: Set<String> = []
 
     init(in context: VerificationContext) {
-        mappings = context.step.mappingsOfSource
+        forms = LinkForm.byKey(of: context.destination)
         for mapping in context.step.entityMappings {
             for rule in mapping.relationships where !rule.mappings.isEmpty { add(rule, of: mapping, in: context) }
             if let iteration = mapping.iteration { addNames(in: iteration.elements) }
@@ -247,17 +122,19 @@ private struct LinkRules {
     private mutating func add(
         _ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, in context: VerificationContext
     ) {
-        guard let target = context.destinationModel.key(of: rule.name, in: mapping.destination) else { return }
+        guard let target = context.destinationModel.key(of: rule.name, in: mapping.destination),
+            let form = forms[target]
+        else { return }
         guard let source = rule.sourceRelationship.flatMap({ context.sourceModel.key(of: $0, in: mapping.source) }),
             context.sourceModel.relationship(source.property, of: source.entity) != nil
         else {
-            fillers[target, default: []].insert(nil)
+            fillers[form.key, default: []].insert(nil)
             return addNames(in: rule.from)
         }
-        if mappings[mapping.source]?.standIns.contains(where: { $0.position == mapping.position }) != true {
+        if !context.step.entityMappings(of: mapping.source).standIns.contains(where: { $0 === mapping }) {
             partial.insert([source, target])
         }
-        fillers[target, default: []].insert(source)
+        fillers[form.key, default: []].insert(source)
         if targets[source]?.contains(target) != true { targets[source, default: []].append(target) }
     }
 
@@ -268,12 +145,6 @@ private struct LinkRules {
             for case .key(let key) in steps { read.insert(key) }
         }
         for part in expression.parts { addNames(in: part) }
-    }
-
-    /// What fills a relationship of the destination or its inverse, which are stored once.
-    func fillers(of target: PropertyKey, in model: ManagedObjectModel) -> Set<PropertyKey?> {
-        let inverse = model.relationship(target.property, of: target.entity).flatMap(model.inverseKey)
-        return (fillers[target] ?? []).union(inverse.flatMap { fillers[$0] } ?? [])
     }
 }
 

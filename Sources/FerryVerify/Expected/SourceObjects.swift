@@ -7,8 +7,6 @@ internal import FerryStore
 
 /// The source store for the plain evaluator: one object at a time, read by key.
 final class SourceObjects: PlainObjectSource {
-    private enum Kind { case relationship, composite, other }
-
     /// A row that a check has open; attributes of its object are read from it.
     final class OpenRow {
         fileprivate(set) var object: PlainObject
@@ -30,9 +28,9 @@ final class SourceObjects: PlainObjectSource {
     private var orderedWalks: [PropertyKey: RelatedWalk] = [:]
     // Usually the next object needs the same as the one before.
     private var lastWalk: (key: PropertyKey, walk: RelatedWalk)?
-    private var lastKind: (key: PropertyKey, kind: Kind)?
+    private var lastProperty: (key: PropertyKey, property: PlainProperty)?
     private var lastEntity: (number: Int64, name: String)?
-    private var kinds: [PropertyKey: Kind] = [:]
+    private var properties: [PropertyKey: PlainProperty] = [:]
     private(set) var openRow: OpenRow?
 
     init(_ context: VerificationContext) {
@@ -129,33 +127,24 @@ final class SourceObjects: PlainObjectSource {
         return try files.read(path, limit: context.connection.limit(.length))
     }
 
-    func isComposite(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .composite }
-
-    private func kind(of name: String, in entity: String) -> Kind {
+    func property(_ name: String, of entity: String) -> PlainProperty {
         let key = PropertyKey(entity, name)
-        if let lastKind, lastKind.key == key { return lastKind.kind }
-        if let known = kinds[key] {
-            lastKind = (key, known)
-            return known
+        if let lastProperty, lastProperty.key == key { return lastProperty.property }
+        let known = properties[key]
+        let property = known ?? described(name, of: entity)
+        if known == nil { properties[key] = property }
+        lastProperty = (key, property)
+        return property
+    }
+
+    private func described(_ name: String, of entity: String) -> PlainProperty {
+        if let relationship = context.sourceModel.relationship(name, of: entity) {
+            return .relationship(destination: relationship.destinationEntity, isToMany: relationship.isToMany)
         }
-        let kind: Kind =
-            context.sourceModel.relationship(name, of: entity) != nil
-            ? .relationship : context.sourceModel.attribute(name, of: entity)?.type == .composite ? .composite : .other
-        kinds[key] = kind
-        return kind
+        return context.sourceModel.attribute(name, of: entity)?.type == .composite ? .composite : .other
     }
 
     // MARK: Relationships
-
-    func isRelationship(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .relationship }
-
-    func isToMany(_ name: String, of entity: String) -> Bool {
-        context.sourceModel.relationship(name, of: entity)?.isToMany ?? false
-    }
-
-    func destination(of relationship: String, in entity: String) -> String? {
-        context.sourceModel.relationship(relationship, of: entity)?.destinationEntity
-    }
 
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
         let key = PropertyKey(entity, "")
@@ -219,8 +208,8 @@ final class SourceObjects: PlainObjectSource {
         let links = StoredLinks(storage)
         let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
         var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
-        if isWalk, let known = SoundLinks(relationship.property, of: relationship.entity, in: context),
-            try context.soundLinks.contain(known, in: context)
+        if isWalk,
+            let known = try context.soundLinks.links(relationship.property, of: relationship.entity, in: context)
         {
             related = "\(link).\(links.b), \(known.number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"

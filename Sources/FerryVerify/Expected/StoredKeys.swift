@@ -5,26 +5,28 @@ internal import FerryStore
 /// The keys of a stored relationship in one column of a store, with the queries that check them.
 struct StoredKeys: Sendable {
     let relationship: PropertyKey
-    let table: String
-    let column: String
-    /// Whether the keys are foreign keys in objects' rows, with companion columns that ``TableTally`` counts.
-    let areForeign: Bool
-    /// Whether the check of a key, without its companion columns, is only that it leads to an object of some entities.
-    let needOnlyTargets: Bool
-    /// The columns of ``faults`` that a difference names.
-    let holder: String
-    let value: String
-    /// Queries without their columns, each open to more conditions: keys that are wrong, and companion columns of NULL keys.
-    let faults: [String]
-    /// An order of the keys, in which SQLite reads the related rows in sequence; empty if theirs is that of the holders.
-    var order = ""
-    /// The column names before and after the key in a difference.
-    private let placeOfNumber: (before: String, after: String)
+    /// The links, seen from the holders of the keys, which are in the column of `b`.
+    private let links: StoredLinks
+    /// The same, seen from the declaring side of a join table.
+    private let declared: StoredLinks
     /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
     let other: String
     private let otherNumbers: String
+    /// Whether the keys are foreign keys of which, apart from the companion columns that ``TableTally`` counts, the only
+    /// condition is that they lead to objects of some entities.
+    let needOnlyTargets: Bool
     /// Whether the keys are those of one side of a one-to-one.
-    var haveInverse = false
+    let haveInverse: Bool
+    /// Queries without their columns, each open to more conditions: keys that are wrong, and companion columns of NULL keys.
+    let faults: [String]
+    /// An order of the keys, in which SQLite reads the related rows in sequence; empty if theirs is that of the holders.
+    let order: String
+
+    var table: String { links.table }
+    var column: String { links.b }
+    /// The columns of ``faults`` that a difference names.
+    var holder: String { "o.\(declared.a)" }
+    var value: String { "o.\(declared.b)" }
 
     /// All keys of the destination.
     static func all(in context: VerificationContext) -> [StoredKeys] {
@@ -33,7 +35,9 @@ struct StoredKeys: Sendable {
         }
     }
 
-    func place(of number: Int64) -> String { "\(table) \(placeOfNumber.before) \(number)\(placeOfNumber.after)" }
+    func place(of number: Int64) -> String {
+        "\(table) \(declared.a) \(number)" + (links.areInRowsOfA ? " \(column)" : "")
+    }
 
     /// Whether each key of the destination leads to a valid object; SQLite reads both in the order of the keys' index.
     func leadToObjects(on connection: Connection) throws -> Bool {
@@ -50,84 +54,67 @@ struct StoredKeys: Sendable {
 
     /// The keys of a relationship in a store that is attached as `schema`.
     static func of(_ key: PropertyKey, in layout: StoreLayout, as schema: String) -> [StoredKeys] {
-        let model = layout.model
-        guard let relationship = model.relationship(key.property, of: key.entity),
-            let storage = layout.relationshipStorage[key],
-            let other = layout.table(of: relationship.destinationEntity)?.name,
-            let own = layout.table(of: key.entity)?.name
+        guard let relationship = layout.model.relationship(key.property, of: key.entity),
+            let storage = layout.relationshipStorage[key]
         else { return [] }
-        let ownNumbers = layout.numbers(ofFamily: key.entity).sqlList
-        let otherNumbers = layout.numbers(ofFamily: relationship.destinationEntity).sqlList
+        let (links, ends) = (StoredLinks(storage), (key.entity, relationship.destinationEntity))
+        let inverse = layout.model.inverseKey(of: relationship)
+        let found: [StoredKeys?]
         switch storage {
-        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+        case .inverseForeignKey: found = []
+        case .inverseless: found = [StoredKeys(key, links.reversed, from: ends.1, to: ends.0, in: layout, as: schema)]
+        case .foreignKey:
             var back: String?
-            if let inverse = model.inverseKey(of: relationship), inverse != key,
-                case .foreignKey(_, let column, _, _)? = layout.relationshipStorage[inverse]
+            if let inverse, inverse != key, case .foreignKey(_, let column, _, _)? = layout.relationshipStorage[inverse]
             {
                 back = column
             }
             // With several entities, the object itself must be read.
-            let leadToOneEntity = model.family(of: relationship.destinationEntity).count == 1
-            return [
+            let leadToOneEntity = layout.model.family(of: ends.1).count == 1
+            found = [
                 StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: true,
-                    needOnlyTargets: back == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
-                    value: "o.\(column)",
-                    faults: faults(
-                        of: "\(schema).\(table)", column, [entityColumn, orderColumn], back, to: "\(schema).\(other)",
-                        // A row of another entity in the table does not have the relationship.
-                        "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
-                    placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
-                    haveInverse: back != nil)
+                    key, links, from: ends.0, to: ends.1, back: back,
+                    needOnlyTargets: back == nil && (links.entity == nil || leadToOneEntity), in: layout, as: schema)
             ]
-        case .inverseless(let table, let column):
-            let query = """
-                FROM \(schema).\(table) o LEFT JOIN \(schema).\(own) t ON t.Z_PK = o.\(column)
-                WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(ownNumbers))
-                    OR o.Z_ENT NOT IN (\(otherNumbers)))
-                """
-            return [
-                StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: false,
-                    holder: "o.Z_PK", value: "o.\(column)", faults: [query],
-                    placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers)
+        case .join:
+            var turned = links.reversed
+            turned.bOrder = nil
+            found = [
+                StoredKeys(key, links, from: ends.0, to: ends.1, in: layout, as: schema),
+                // Another inverse has keys of its own.
+                inverse == key
+                    ? StoredKeys(key, turned, declared: links, from: ends.1, to: ends.0, in: layout, as: schema) : nil,
             ]
-        case .join(let table, let first, let second, let order, _):
-            let isOwnInverse = model.inverseKey(of: relationship) == key
-            return [(second, first, order), (first, second, nil)].prefix(isOwnInverse ? 2 : 1).map {
-                (column: String, rest: String, order: String?) in
-                let fault = order.map { " OR typeof(j.\($0)) <> 'integer'" } ?? ""
-                let query = """
-                    FROM \(schema).\(table) j LEFT JOIN \(schema).\(other) t ON t.Z_PK = j.\(column)
-                    WHERE (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))\(fault))
-                    """
-                return StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: order == nil,
-                    holder: "j.\(first)", value: "j.\(second)", faults: [query],
-                    order: order == nil ? "ORDER BY j.\(column), j.\(rest)" : "", placeOfNumber: (first, ""),
-                    other: other, otherNumbers: otherNumbers)
-            }
-        case .inverseForeignKey: return []
         }
+        return found.compactMap { $0 }
     }
 
-    /// Queries for foreign keys that are wrong, or whose entity column, position or inverse is.
-    private static func faults(
-        of table: String, _ column: String, _ companions: [String?], _ inverseColumn: String?, to other: String,
-        _ wrong: String
-    ) -> [String] {
-        var wrong = wrong
-        if let entityColumn = companions[0] { wrong += " OR o.\(entityColumn) IS NOT t.Z_ENT" }
-        if let orderColumn = companions[1] { wrong += " OR typeof(o.\(orderColumn)) <> 'integer'" }
-        if let inverseColumn { wrong += " OR t.\(inverseColumn) IS NOT o.Z_PK" }
-        let query = """
-            FROM \(table) o LEFT JOIN \(other) t ON t.Z_PK = o.\(column)
-            WHERE o.\(column) IS NOT NULL AND (\(wrong))
+    /// Keys that `links`, seen from their holders of one entity, have of objects of another one; nil if that has no table.
+    private init?(
+        _ key: PropertyKey, _ links: StoredLinks, declared: StoredLinks? = nil, from owner: String, to target: String,
+        back: String? = nil, needOnlyTargets: Bool = false, in layout: StoreLayout, as schema: String
+    ) {
+        guard let other = layout.table(of: target)?.name else { return nil }
+        (relationship, self.links, self.declared, self.other) = (key, links, declared ?? links, other)
+        (self.needOnlyTargets, haveInverse) = (needOnlyTargets, back != nil)
+        otherNumbers = layout.numbers(ofFamily: target).sqlList
+        let areInRows = links.areInRowsOfA
+        let position = areInRows ? links.aOrder : links.bOrder
+        var wrong = ["t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(otherNumbers))"]
+        // A row of another entity in the table does not have the relationship.
+        if areInRows { wrong.append("o.Z_ENT NOT IN (\(layout.numbers(ofFamily: owner).sqlList))") }
+        if let entity = links.entity { wrong.append("o.\(entity) IS NOT t.Z_ENT") }
+        if let position { wrong.append("typeof(o.\(position)) <> 'integer'") }
+        if let back { wrong.append("t.\(back) IS NOT o.Z_PK") }
+        let rows = "FROM \(schema).\(links.table) o"
+        let faults = """
+            \(rows) LEFT JOIN \(schema).\(other) t ON t.Z_PK = o.\(links.b)
+            WHERE \(areInRows ? "o.\(links.b) IS NOT NULL AND " : "")(\(wrong.joined(separator: " OR ")))
             """
         // Without a key, its companion columns must be NULL.
-        let alone = companions.compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
-        if alone.isEmpty { return [query] }
-        let rest = "FROM \(table) o WHERE o.\(column) IS NULL AND (\(alone.joined(separator: " OR ")))"
-        return [query, rest]
+        let companions = (areInRows ? [links.entity, position] : []).compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
+        let alone = "\(rows) WHERE o.\(links.b) IS NULL AND (\(companions.joined(separator: " OR ")))"
+        self.faults = companions.isEmpty ? [faults] : [faults, alone]
+        order = areInRows || position != nil ? "" : "ORDER BY o.\(links.b), o.\(links.a)"
     }
 }

@@ -22,27 +22,29 @@ struct StoredRelation: Sendable {
         var side: Int { isMirrored ? 2 : isInverse ? 1 : 0 }
     }
 
-    /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
-    let key: PropertyKey
-    let links: StoredLinks
-    /// The inverse of a one-to-one, with its keys as the other side stores them.
-    var other: (key: PropertyKey, links: StoredLinks)?
-    /// Whether a relationship is its own inverse, so that a link is the same in both directions.
-    var isReflexive = false
-    /// Whether the relationship comes before its inverse by entity and name.
-    private(set) var isFirstByName = true
+    /// A to-many without inverse is seen from `b`, whose rows hold the keys.
+    let form: LinkForm
     /// The rules, ordered by position of their mappings.
-    private(set) var rules: [Rule] = []
+    let rules: [Rule]
+
+    var key: PropertyKey { form.key }
+    var links: StoredLinks { form.links }
 
     /// Whether each object of `a` has at most one key, in its own row.
-    var isForeignKey: Bool { links.areInRowsOfA && other == nil }
+    var isForeignKey: Bool { links.areInRowsOfA && form.other == nil }
+
+    /// Whether a join table may hold a link in either direction.
+    var isReflexive: Bool { form.isReflexive && !links.areInRowsOfA }
 
     /// Whether ``ReferencesCheck`` has shown that each key of a one-to-one leads to an object whose key leads back.
     func haveSidesAgreed(in context: VerificationContext) -> Bool {
-        guard let other else { return true }
-        return [(key, links), (other.key, other.links)].allSatisfy { key, links in
-            ReferencesCheck.haveShown(key, links.b, in: context)
-        }
+        guard let other = form.other, let inverse = form.inverse else { return true }
+        return [(key, links), (inverse, other)].allSatisfy { ReferencesCheck.haveShown($0, $1.b, in: context) }
+    }
+
+    /// Whether ``RowKeys`` found each key of the relation as expected.
+    func isShownByRows(in context: VerificationContext) -> Bool {
+        !context.progress.state.outcomes.values.contains { $0.unshown?.contains(key.title) == true }
     }
 
     /// The sum of the stored pairs; nil if the keys of the two sides of a one-to-one differ.
@@ -55,11 +57,9 @@ struct StoredRelation: Sendable {
                 about: key.property, in: context)
         }
         let own = try sum(links.a, links.b, in: links.table)
-        guard let other = other?.links else { return own }
+        guard let other = form.other else { return own }
         return try sum(other.b, other.a, in: other.table) == own ? own : nil
     }
-
-    private init(_ key: PropertyKey, _ links: StoredLinks) { (self.key, self.links) = (key, links) }
 
     /// The mappings that give new keys and whose associations the rules need.
     func associatedMappings(in context: VerificationContext) -> [ResolvedEntityMapping] {
@@ -70,44 +70,22 @@ struct StoredRelation: Sendable {
 
     /// All stored relationships of the destination, each with its inverse, ordered by name.
     static func all(in context: VerificationContext) -> [StoredRelation] {
-        let (model, layout) = (context.destinationModel, context.destination)
         let known = rulesByKey(in: context)
-        return layout.relationshipStorage.inOrder { $0.key < $1.key }.compactMap { key, storage in
-            guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
-            let inverse = model.inverseKey(of: relationship)
-            var relation = StoredRelation(key, StoredLinks(storage))
-            switch storage {
-            case .inverseForeignKey: return nil
-            case .inverseless:
-                relation = StoredRelation(key, relation.links.reversed)
-                relation.rules = rules(for: key, isInverse: true, known, in: context)
-                return relation
-            case .foreignKey:
-                if let inverse, inverse != key,
-                    case .foreignKey? = layout.relationshipStorage[inverse]
-                {
-                    // The first of the two columns by name identifies the relation.
-                    if inverse < key { return nil }
-                    relation.other = layout.relationshipStorage[inverse].map { (inverse, StoredLinks($0)) }
-                }
-            case .join(let table, let own, _, _, _):
-                guard let joinTable = layout.joinTables.first(where: { $0.name == table }),
-                    joinTable.firstColumn == own
-                else { return nil }
-                relation.isReflexive = joinTable.isReflexive
+        return LinkForm.all(of: context.destination).map { form in
+            if case .inverseless? = context.destination.relationshipStorage[form.key] {
+                return StoredRelation(
+                    form: form.reversed, rules: rules(for: form.key, isInverse: true, known, in: context))
             }
-            var rules = rules(for: key, isInverse: false, known, in: context)
-            if let inverse, inverse != key {
-                relation.isFirstByName = key < inverse
+            var rules = rules(for: form.key, isInverse: false, known, in: context)
+            if let inverse = form.inverse, inverse != form.key {
                 rules += StoredRelation.rules(for: inverse, isInverse: true, known, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
-                if relation.other != nil {
+                if form.other != nil {
                     rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
-                    rules += rules.flatMap { mirrors(of: $0, key, inverse, in: context) }
+                    rules += rules.flatMap { mirrors(of: $0, form.key, inverse, in: context) }
                 }
             }
-            relation.rules = rules
-            return relation
+            return StoredRelation(form: form, rules: rules)
         }
     }
 
@@ -164,58 +142,5 @@ struct StoredRelation: Sendable {
         return (known[key] ?? []).map { mapping, relationship in
             Rule(mapping: mapping, relationship: relationship, isInverse: isInverse, isToMany: isToMany)
         }
-    }
-}
-
-/// The links of a relationship in one table, seen from one of its two sides, `a`.
-struct StoredLinks: Sendable, Hashable {
-    var table: String
-    /// The columns of the two keys: `Z_PK` for the side whose rows hold the keys of the other side.
-    var a: String
-    var b: String
-    /// The position of `a` among the objects of a `b`, and of `b` among those of an `a`.
-    var aOrder: String?
-    var bOrder: String?
-    /// The column of the related objects' `Z_ENT` beside a foreign key, if they can be of several entities.
-    var entity: String?
-
-    /// The links seen from the entity that declares the relationship.
-    init(_ storage: RelationshipStorage) {
-        switch storage {
-        case .foreignKey(let table, let column, let entity, let order):
-            (self.table, a, b, aOrder, self.entity) = (table, Self.rowKey, column, order, entity)
-        case .inverseForeignKey(let table, let column, let entity, let order):
-            (self.table, a, b, bOrder, self.entity) = (table, column, Self.rowKey, order, entity)
-        case .inverseless(let table, let column): (self.table, a, b) = (table, column, Self.rowKey)
-        case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            (self.table, a, b, aOrder, bOrder) = (table, own, other, ownOrder, otherOrder)
-        }
-    }
-
-    private static let rowKey = "Z_PK"
-
-    var areInRowsOfA: Bool { a == Self.rowKey }
-    var areInRowsOfB: Bool { b == Self.rowKey }
-
-    var reversed: StoredLinks {
-        var links = self
-        (links.a, links.b, links.aOrder, links.bOrder) = (b, a, bOrder, aOrder)
-        return links
-    }
-
-    /// Their number in a store, dangling ones included; from an index where there is one.
-    func count(in schema: String, _ connection: Connection) throws -> Int64 {
-        if areInRowsOfA || areInRowsOfB {
-            return try connection.integer("SELECT count(\(areInRowsOfA ? b : a)) FROM \(schema).\(table)") ?? 0
-        }
-        return try connection.integer(
-            "SELECT count(*) FROM \(schema).\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL") ?? 0
-    }
-
-    /// SQL that joins an object, `o`, with its related objects, `t`, in another table.
-    func joined(_ join: String, with other: String, in schema: String) -> String {
-        if areInRowsOfA { return "\(join) \(schema).\(other) t ON t.Z_PK = o.\(b)" }
-        if areInRowsOfB { return "\(join) \(schema).\(other) t ON t.\(a) = o.Z_PK" }
-        return "\(join) \(schema).\(table) j ON j.\(a) = o.Z_PK \(join) \(schema).\(other) t ON t.Z_PK = j.\(b)"
     }
 }

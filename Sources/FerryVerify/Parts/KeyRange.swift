@@ -7,8 +7,6 @@ struct KeyRange: Sendable, Hashable {
 
     static let all = KeyRange()
 
-    static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
-
     /// Fewer keys cost more than they save: preparing statements, and the path down to the first row.
     private static let leastKeys: UInt64 = 1 << 13
     /// The statements of wide rows take longer to prepare.
@@ -37,14 +35,8 @@ struct KeyRange: Sendable, Hashable {
         return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
-    /// The number of ranges into which so many keys are divided, if the rows of so many columns are read.
-    static func number(ofPartsOf keys: UInt64, columns: Int = 1) -> UInt64 {
-        let width = UInt64(max(1, columns / columnsOfKey))
-        return max(1, min(keys / max(leastWideKeys, leastKeys / width), mostParts))
-    }
-
     /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,
-    /// and more if the keys of the table, or the key to reach, are many.
+    /// and more if the keys of the table, or the key to reach, are many, or rows of so many columns are read.
     static func parts(
         _ name: String, of table: String, columns: Int = 1, numberedBy key: String = "Z_PK",
         reaching reached: Int64 = .min, last: Int64 = .max, on connection: Connection
@@ -52,7 +44,8 @@ struct KeyRange: Sendable, Hashable {
         let (lowest, highest) = try keys(of: table, numberedBy: key, on: connection)
         let end = min(max(highest, reached), last)
         let span = lowest < end ? UInt64(bitPattern: end &- lowest) : 0
-        let count = number(ofPartsOf: span, columns: columns)
+        let width = UInt64(max(1, columns / columnsOfKey))
+        let count = max(1, min(span / max(leastWideKeys, leastKeys / width), mostParts))
         let bounds = (1..<count).map { lowest &+ Int64(bitPattern: span / count * $0) }
         return zip([.min] + bounds, bounds + [last]).enumerated().map { number, bounds in
             ("\(name):\(number)", KeyRange(above: bounds.0, through: bounds.1))

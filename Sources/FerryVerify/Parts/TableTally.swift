@@ -21,25 +21,16 @@ struct TableTally: Sendable {
     /// Whether no statement could write the table: its rows are those of the source, and were not read.
     private var isKept = false
 
-    /// Limits a query's columns, far below SQLite's 2,000.
-    private static let mostColumns = 200
-
     // MARK: Parts
 
     /// Parts that count the rows of all tables that a statement could write.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.filter { !KeptTables.hold($0.name, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
-            let indexed = try Self.parts(forIndexesOf: table.name, in: context).flatMap { _ in
-                try context.indexedTables.get()[table.name]?.rows
-            }
+            let indexed = try context.indexedTables.get()[table.name]?.rows ?? IndexedRows([])
             let key = context.progress.hashKey()
             return try ranges(of: table, in: context).map { name, range in
-                CheckPart(name: name, subject: indexed == nil ? nil : table.name) { context, outcome in
-                    guard let indexed else {
-                        outcome.tally = try count(conditions, of: table.name, in: range, context)
-                        return
-                    }
+                CheckPart(name: name, subject: table.name) { context, outcome in
                     let (sums, counts) = try indexed.sums(
                         in: table.name, where: range.condition(on: "Z_PK"), counting: conditions, key: key, context)
                     (outcome.sums, outcome.tally) = (sums, counts)
@@ -48,13 +39,9 @@ struct TableTally: Sendable {
         }
     }
 
-    /// The parts that read a table for its counts and its indexes; nil if the indexes need parts of their own.
+    /// The parts that read an entity's table for its counts and its indexes; nil for another table.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
-        guard let known = context.destinationTables.first(where: { $0.name == table }),
-            try context.indexedTables.get()[table]?.compared.isEmpty == false,
-            try items(of: known, in: context).count <= mostColumns
-        else { return nil }
-        return try ranges(of: known, in: context).map(\.name)
+        try context.destinationTables.first { $0.name == table }.map { try ranges(of: $0, in: context).map(\.name) }
     }
 
     static func all(in context: VerificationContext) throws -> [String: TableTally] {
@@ -82,27 +69,6 @@ struct TableTally: Sendable {
         try KeyRange.parts(
             "tally:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, on: context.connection
         )
-    }
-
-    static func count(
-        _ conditions: [String], of table: String, in range: KeyRange, _ context: VerificationContext
-    ) throws -> [Int64] {
-        try context.announce(table)
-        var counts: [Int64] = []
-        var rest = conditions[...]
-        repeat {
-            // As the condition of a CASE, a test for NULL does not read the value; as a result column it does.
-            let columns = rest.prefix(mostColumns).map { "count(CASE WHEN \($0) THEN 1 END)" }
-            rest = rest.dropFirst(mostColumns)
-            let row = try context.connection.rows(
-                """
-                SELECT \((["count(*)"] + columns).joined(separator: ", ")) FROM destination.\(table) NOT INDEXED
-                WHERE \(range.condition(on: "Z_PK"))
-                """)
-            let found = (row.first ?? []).map { $0.integer ?? 0 }
-            counts += counts.isEmpty ? found[...] : found.dropFirst()
-        } while !rest.isEmpty
-        return counts
     }
 
     // MARK: Counted items

@@ -105,21 +105,26 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
+    func work(_ makeContext: () throws -> VerificationContext) {
         // The context is released, and its connections closed, before the walker counts as ended.
         walk(makeContext)
         removeWalkers(1)
     }
 
-    private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
-        let current = CurrentPart()
+    private func walk(_ makeContext: () throws -> VerificationContext) {
         do {
-            let context = try makeContext { [self] update in
-                if current.isDue(at: Clock.nanoseconds()) { report(current.index, update) }
-            }
+            let context = try makeContext()
             defer { context.forgetWalk() }
             while let index = take() {
-                current.begin(index)
+                var lastReport: UInt64?
+                context.onProgress = { [self] update in
+                    let now = Clock.nanoseconds()
+                    if let lastReport, Clock.nanoseconds(from: lastReport, to: now) < Self.nanosecondsBetweenReports {
+                        return
+                    }
+                    lastReport = now
+                    report(index, update)
+                }
                 let result = Result { try context.make(parts[index]) }
                 if case .failure = result { end() }
                 deliver(index, result)
@@ -130,24 +135,8 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    /// Unchecked, because only its walker's thread accesses it.
-    private final class CurrentPart: @unchecked Sendable {
-        /// Each report wakes the waiting thread on a processor that a walker needs.
-        private static let nanosecondsBetweenReports: UInt64 = 20_000_000
-        private(set) var index = 0
-        private var lastReport: UInt64?
-
-        func begin(_ index: Int) { (self.index, lastReport) = (index, nil) }
-
-        /// Whether it is time for a report; if so, the next one waits from now on.
-        func isDue(at now: UInt64) -> Bool {
-            if let lastReport, Clock.nanoseconds(from: lastReport, to: now) < Self.nanosecondsBetweenReports {
-                return false
-            }
-            lastReport = now
-            return true
-        }
-    }
+    /// Each report wakes the waiting thread on a processor that a walker needs.
+    private static let nanosecondsBetweenReports: UInt64 = 20_000_000
 
     private func take() -> Int? {
         condition.withLock {
@@ -208,6 +197,8 @@ struct PartOutcome: Sendable, Codable {
     var unshown: Set<String>?
     /// The sums of ``MadeLinks`` by the name of their relation.
     var links: [String: EntrySum]?
+    /// The next new key of a root table that the calling thread compares.
+    var nextKey: Int64?
 
     /// All numbers of rows, without the report and the counts of mappings.
     var numbers: [Int64] {
@@ -246,9 +237,8 @@ extension VerificationSummary {
 /// The progress of concurrent parts, added up by subject.
 final class PartsProgress {
     private let hook: ProgressHook?
-    private var finished: [String: Int64] = [:]
-    /// Subject and rows of running parts, by name; as many as there are walkers.
-    private var running: [String: (subject: String, rows: Int64)] = [:]
+    /// Subject and rows of the parts so far, by name.
+    private var parts: [String: (subject: String, rows: Int64)] = [:]
 
     init(_ hook: ProgressHook?) { self.hook = hook }
 
@@ -257,19 +247,17 @@ final class PartsProgress {
             hook?(update)
             return
         }
-        running[part.name] = (subject, update.done)
-        report(part, subject)
+        report(update.done, of: part, subject)
     }
 
     func take(_ outcome: PartOutcome, of part: CheckPart) {
-        running[part.name] = nil
         guard let subject = part.subject, outcome.rows > 0 else { return }
-        finished[subject, default: 0] += outcome.rows
-        report(part, subject)
+        report(outcome.rows, of: part, subject)
     }
 
-    private func report(_ part: CheckPart, _ subject: String) {
-        let done = running.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
+    private func report(_ rows: Int64, of part: CheckPart, _ subject: String) {
+        parts[part.name] = (subject, rows)
+        let done = parts.values.reduce(0) { $0 + ($1.subject == subject ? $1.rows : 0) }
         hook?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: part.total))
     }
 }

@@ -139,10 +139,11 @@ extension PlainEvaluator {
                 switch step {
                 case .collectionOperator(let name): if Self.operators.contains(name) { return false }
                 case .key(let key):
-                    guard objects.isRelationship(key, of: entity) else { return false }
-                    if objects.isToMany(key, of: entity) { return true }
-                    guard let next = objects.destination(of: key, in: entity) else { return false }
-                    entity = next
+                    guard case .relationship(let destination, let isToMany) = objects.property(key, of: entity) else {
+                        return false
+                    }
+                    if isToMany { return true }
+                    entity = destination
                 }
             }
             return false
@@ -202,13 +203,13 @@ extension PlainEvaluator {
         _ body: PlainVisitor
     ) throws -> Bool {
         guard case .key(let key)? = steps.first, case .object(let object) = value,
-            objects.isRelationship(key, of: object.entity)
+            case .relationship(_, let isToMany) = objects.property(key, of: object.entity)
         else {
             if !isCollection, value.isNull { return false }
             try body(try follow(steps, from: value))
             return true
         }
-        let isCollection = isCollection || objects.isToMany(key, of: object.entity)
+        let isCollection = isCollection || isToMany
         var exists = isCollection
         try objects.eachRelated(key, of: object) { related in
             let found = try eachMember(

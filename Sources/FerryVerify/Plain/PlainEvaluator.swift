@@ -121,9 +121,10 @@ package struct PlainEvaluator {
         case .json(let element):
             return try follow(rest, from: .json(element.member(key) ?? .null))
         case .object(let object):
-            guard objects.isRelationship(key, of: object.entity) else {
+            guard case .relationship = objects.property(key, of: object.entity) else {
                 var (name, rest) = (key, rest)
-                while objects.isComposite(name, of: object.entity), case .key(let element)? = rest.first {
+                while case .composite = objects.property(name, of: object.entity), case .key(let element)? = rest.first
+                {
                     name += "." + element
                     rest = rest.dropFirst()
                 }

@@ -52,17 +52,21 @@ package struct PlainObject: Sendable, Hashable {
     }
 }
 
+/// What a name of an entity's property stands for.
+package enum PlainProperty: Sendable {
+    case relationship(destination: String, isToMany: Bool)
+    /// A composite, whose elements have values.
+    case composite
+    case other
+}
+
 /// The source of the plain evaluator's objects: a store, or a table of values in a test.
 package protocol PlainObjectSource {
     /// The value of a stored attribute, own or inherited, or of a composite's element (`composite.element`).
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue
     /// The text or data of a stored attribute, if it is too long to be read as one value; else nil.
     func longText(of attribute: String, in object: PlainObject) throws -> PlainText?
-    /// Whether the name is that of a composite, whose elements have values.
-    func isComposite(_ name: String, of entity: String) -> Bool
-    func isRelationship(_ name: String, of entity: String) -> Bool
-    func isToMany(_ name: String, of entity: String) -> Bool
-    func destination(of relationship: String, in entity: String) -> String?
+    func property(_ name: String, of entity: String) -> PlainProperty
     /// Calls the body with each object of exactly this entity, in key order.
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws
     /// Calls the body with the objects of an entity that can meet an equality, and perhaps with others, in key order.
