@@ -86,12 +86,9 @@ enum Terminal {
 
         /// The final content of each line: a redraw begins at the first column.
         var lines: [String] {
-            Colors.without(text.replacingOccurrences(of: "\u{1b}[K", with: "")).split(separator: "\r\n").map(
-                String.init
-            ).flatMap {
-                // Each drawing must fit separately.
-                $0.split(separator: "\r").map(String.init)
-            }
+            let plain: String = Colors.without(text.replacingOccurrences(of: "\u{1b}[K", with: ""))
+            // Each drawing must fit separately.
+            return plain.unicodeScalars.split { $0 == "\r" || $0 == "\n" }.map(String.init)
         }
     }
 

@@ -152,12 +152,13 @@ final class RandomPair {
     /// Migrates as the checked plan says; nil if both refuse.
     private func migrate(to target: String, at output: String) throws -> MigrationReport? {
         var configuration = configuration(to: target, at: output)
-        let (plan, report) = try compare(configuration)
+        let migrator = try migrator()
+        let (plan, report) = try compare(migrator, configuration)
         guard let plan, let report else { return nil }
         if !plan.losses.isEmpty {
             configuration.losses = .refuse
             configuration.output = URL(fileURLWithPath: output + ".refused")
-            guard try compare(configuration).report == nil else {
+            guard try compare(migrator, configuration).report == nil else {
                 throw Disagreement(plan: plan.losses.map(\.text).joined(separator: " "), run: "runs")
             }
         }
@@ -165,15 +166,17 @@ final class RandomPair {
         return report
     }
 
-    private func compare(_ configuration: Configuration) throws -> (plan: PlanReport?, report: MigrationReport?) {
+    private func compare(
+        _ migrator: Migrator, _ configuration: Configuration
+    ) throws -> (plan: PlanReport?, report: MigrationReport?) {
         var plan: PlanReport?
         let planned = Self.refusal {
-            plan = try migrator().plan(configuration, checksRows: true)
+            plan = try migrator.plan(configuration, checksRows: true)
             return plan?.refusals.first
         }
         var report: MigrationReport?
         let run = Self.refusal {
-            report = try migrator().migrate(configuration)
+            report = try migrator.migrate(configuration)
             return nil
         }
         if let run, run.code == .verificationFailed {
