@@ -143,16 +143,18 @@ struct MissingLinks {
     private func table(of entities: [String]) throws -> String { try context.sourceTable(of: entities[0]).name }
 
     private static func live(_ heirs: [Heirs], _ row: String) -> String {
+        // Not from the index on `Z_ENT`, which SQLite could prefer to that on the key by which it finds the row.
+        let number = "+\(row).Z_ENT"
         let ways = heirs.map { heirs in
             switch heirs {
             case .kept(let sources, let table, let numbers):
                 """
-                \(row).Z_ENT IN (\(sources.sorted().sqlList)) AND EXISTS (
+                \(number) IN (\(sources.sorted().sqlList)) AND EXISTS (
                     SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(row).Z_PK AND h.Z_ENT IN (\(numbers.sorted().sqlList)))
                 """
-            case .whole(let source): "\(row).Z_ENT = \(source)"
+            case .whole(let source): "\(number) = \(source)"
             case .associated(let source, let table):
-                "\(row).Z_ENT = \(source) AND EXISTS (SELECT 1 FROM \(table) AS h WHERE h.source = \(row).Z_PK)"
+                "\(number) = \(source) AND EXISTS (SELECT 1 FROM \(table) AS h WHERE h.source = \(row).Z_PK)"
             }
         }
         return "(\(ways.joined(separator: " OR ")))"
