@@ -30,6 +30,8 @@ final class StepEvidence {
         var relationship: String
         var from: Object
         var to: Object
+        /// The link that leads from an object for a link to its other end: it must live on, too.
+        var beside: [StoredLink] = []
     }
 
     /// A place in the new store; a doubtful one may have an equal value for another reason.
@@ -199,7 +201,16 @@ final class StepEvidence {
             places.formUnion(
                 try placesOfOneSide(StoredLink(relationship: inverse, from: link.to, to: link.from)))
         }
-        return places
+        guard let beside = link.beside.first else { return places }
+        let others = try self.places(of: beside)
+        return places.reduce(into: []) { all, place in
+            for other in others {
+                var both = place
+                both.item.beside = [other.item]
+                both.isDoubtful = both.isDoubtful || other.isDoubtful
+                all.insert(both)
+            }
+        }
     }
 
     private func placesOfOneSide(_ link: StoredLink) throws -> Set<Place<StoredLink>> {
@@ -222,8 +233,11 @@ final class StepEvidence {
             for join in try made(by: mapping, of: link.from.key, element: link.to) {
                 for rule in mapping.links where rule.from == [.object(.element)] {
                     for end in try ends(of: link.to, rule.mapping) where try isLinked(rule.relationship, join, end) {
-                        guard try isRelated(join, of: mapping, to: link.from) else { continue }
-                        places.insert(Place(item: StoredLink(relationship: rule.relationship, from: join, to: end)))
+                        guard let other = try relation(of: join, of: mapping, to: link.from) else { continue }
+                        places.insert(
+                            Place(
+                                item: StoredLink(
+                                    relationship: rule.relationship, from: join, to: end, beside: [other])))
                     }
                 }
             }
@@ -250,20 +264,24 @@ final class StepEvidence {
             .reduce(into: []) { $0.formUnion(try made(by: $1, of: object.key)) }
     }
 
-    /// Whether the object of an element is related to one made of the source object.
-    private func isRelated(_ join: Object, of mapping: MappingWords.Mapping, to source: Object) throws -> Bool {
+    /// The link of the object of an element with one made of the source object.
+    private func relation(
+        of join: Object, of mapping: MappingWords.Mapping, to source: Object
+    ) throws -> StoredLink? {
         let owners = try ends(of: source, nil)
         for rule in mapping.links where rule.from == [.object(.source)] {
-            if try owners.contains(where: { try isLinked(rule.relationship, join, $0) }) { return true }
+            for owner in owners where try isLinked(rule.relationship, join, owner) {
+                return StoredLink(relationship: rule.relationship, from: join, to: owner)
+            }
         }
         for other in words.mappings where other.source == source.entity {
             for rule in other.links where rule.from == [.object(.source)] && rule.mapping == mapping.name {
-                if try made(by: other, of: source.key).contains(where: { try isLinked(rule.relationship, $0, join) }) {
-                    return true
+                for owner in try made(by: other, of: source.key) where try isLinked(rule.relationship, owner, join) {
+                    return StoredLink(relationship: rule.relationship, from: owner, to: join)
                 }
             }
         }
-        return false
+        return nil
     }
 
     private func isLinked(_ relationship: String, _ one: Object, _ other: Object) throws -> Bool {
