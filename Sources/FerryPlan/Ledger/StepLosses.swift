@@ -55,7 +55,12 @@ struct StepLosses {
         guard let found = carriers.all[property] else { return nil }
         let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
         guard let new = (narrow.first { !$0.isPart } ?? narrow.first).flatMap(type) else { return nil }
-        let keep = found.filter { $0.isOwn && $0.pair == .nothing && !$0.isPart }
+        // What a function makes of a value that `onInvalid` leaves out, a 0 for one, may tell nothing of it. Preflight
+        // counts those of the first step by themselves.
+        let leavesOut = place > 1 && narrow.contains { $0.rule?.expression?.mayLeaveOut == true }
+        let keep = found.filter {
+            $0.isOwn && $0.pair == .nothing && !$0.isPart && !(leavesOut && $0.isTransformed)
+        }
         if keep.cover(property.property ?? "", of: carriers.mappings[property.entity] ?? []) { return nil }
         var loss = loss(property, .narrowed(to: new))
         loss.objects = .init(except: keep.map(\.reading))

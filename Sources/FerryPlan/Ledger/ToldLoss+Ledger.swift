@@ -20,7 +20,7 @@ extension ToldLoss {
                 }
             return reported.filter { !$0.isOfLaterStep } + transformed + parts.map { ToldLoss($0, isCounted: false) }
         }
-        return transformed + ledger.uncounted().map { ToldLoss($0, isCounted: false) }
+        return transformed + ledger.uncounted().map { ToldLoss($0, isCounted: false) } + ofInvalidValues(in: step)
     }
 
     /// Values that a step leaves out because their attributes cannot take them; only preflight counts them.
