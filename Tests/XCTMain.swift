@@ -8,10 +8,13 @@ import XCTest
 struct TestProgram {
     static func main() async {
         let arguments = CommandLine.arguments
-        if arguments.contains("swift-testing") { await Testing.__swiftPMEntryPoint() as Never }
-        // SwiftPM asks for the tests of XCTest unless it is told not to, and there are none.
+        // SwiftPM asks for the tests of XCTest first, of which there are none, and with a file like this for these only if
+        // it is told so. A plain `swift test` has no arguments.
+        if arguments.contains("swift-testing") || arguments.count == 1 {
+            await Testing.__swiftPMEntryPoint() as Never
+        }
         if arguments.contains("--dump-tests-json") { XCTMain([]) }
-        let remedy = "Run the tests by scripts/test, or by swift test --disable-xctest --enable-swift-testing.\n"
+        let remedy = "Select tests by scripts/test --filter, or by swift test --disable-xctest --enable-swift-testing.\n"
         FileHandle.standardError.write(Data(remedy.utf8))
         exit(1)
     }
