@@ -14,8 +14,8 @@ struct TestProgram {
             await Testing.__swiftPMEntryPoint() as Never
         }
         if arguments.contains("--dump-tests-json") { XCTMain([]) }
-        let remedy = "Select tests by scripts/test --filter, or by swift test --disable-xctest --enable-swift-testing.\n"
-        FileHandle.standardError.write(Data(remedy.utf8))
+        let remedy = "Select tests by scripts/test --filter NAME."
+        FileHandle.standardError.write(Data((remedy + "\n").utf8))
         exit(1)
     }
 }

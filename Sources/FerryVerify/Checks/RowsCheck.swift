@@ -22,7 +22,7 @@ struct RowsCheck: Check {
                 try part(name, of: table, in: context) { context in
                     let walk = try context.keptWalk(of: table.root) { try RowWalk(of: table.root, in: context) }
                     walk.restart()
-                    try walk.compareKept(in: range, &walk.counts)
+                    try walk.compareKept(in: range)
                     return walk
                 }
             } + (try NewRows(table.root, in: context)?.counts() ?? [])
@@ -134,7 +134,7 @@ struct RowsCheck: Check {
         let root = table.root
         if !RowWalk.isDivisible(root, in: context) {
             for (name, range) in try ranges(of: table, in: context) {
-                try unit(name) { try walk.compareKept(in: range, &walk.counts) }
+                try unit(name) { try walk.compareKept(in: range) }
             }
             walk.endKept()
         }
@@ -157,7 +157,7 @@ struct RowsCheck: Check {
             }
             for (name, range) in try NewRows.ranges(of: mapping, in: context) {
                 try unit("new:\(name)") {
-                    try walk.compareNew(mapping, of: range, next: &next, &walk.counts)
+                    try walk.compareNew(mapping, of: range, next: &next)
                     walk.nextKey = next
                 }
             }

@@ -180,9 +180,7 @@ extension RowWalk {
 
     // MARK: Objects with new keys
 
-    func compareNew(
-        _ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64, _ counts: inout RecountedMappings
-    ) throws {
+    func compareNew(_ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64) throws {
         let rows = try MappedSourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: true, range: sources, objects: objects, in: context)
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
@@ -199,7 +197,7 @@ extension RowWalk {
                         counts.byMapping[expected.position].dropped += 1
                         return
                     }
-                    try make(expected, scope, element, rows.row, next: &next, &counts)
+                    try make(expected, scope, element, rows.row, next: &next)
                 }
             }
             objects.closeRow()
@@ -213,8 +211,7 @@ extension RowWalk {
     }
 
     func make(
-        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: TableRows, next: inout Int64,
-        _ counts: inout RecountedMappings
+        _ expected: ExpectedRow, _ scope: PlainScope, _ element: Int64, _ row: TableRows, next: inout Int64
     ) throws {
         func value(of attribute: String) throws -> PlainValue {
             try expected.value(of: attribute, in: scope, row)

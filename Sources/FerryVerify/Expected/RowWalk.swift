@@ -86,7 +86,7 @@ final class RowWalk {
     func compareNew(_ made: Made) throws {
         var next = made.firstKey
         try begin(KeyRange(above: next - 1, through: made.through))
-        try compareNew(made.mapping, of: made.sources, next: &next, &counts)
+        try compareNew(made.mapping, of: made.sources, next: &next)
         try reportAdditionalRows(before: nil)
     }
 
@@ -149,7 +149,7 @@ final class RowWalk {
     ///
     /// The statements and expected rows remain for the next range: for wide tables and large families, making them takes
     /// longer than comparing some thousand rows.
-    func compareKept(in range: KeyRange, _ counts: inout RecountedMappings) throws {
+    func compareKept(in range: KeyRange) throws {
         if keptRows.isEmpty { keptRows = try openKept() }
         let walks = keptRows
         for walk in walks { try walk.move(to: range) }
@@ -157,9 +157,9 @@ final class RowWalk {
         while let walk = Self.lowest(of: walks) {
             walk.findCurrent()
             if let only = walk.only {
-                try compareKept(only, walk.rows, &counts)
+                try compareKept(only, walk.rows)
             } else {
-                for row in walk.all { try compareKept(row, walk.rows, &counts) }
+                for row in walk.all { try compareKept(row, walk.rows) }
             }
             objects.closeRow()
             try walk.step()
@@ -181,9 +181,7 @@ final class RowWalk {
         return lowest
     }
 
-    private func compareKept(
-        _ expected: ExpectedRow, _ rows: MappedSourceRows, _ counts: inout RecountedMappings
-    ) throws {
+    private func compareKept(_ expected: ExpectedRow, _ rows: MappedSourceRows) throws {
         counts.byMapping[expected.position].read += 1
         let isPlain = expected.isPlain && expected.filter?.isOwn ?? true
         if !isPlain { rows.open(rows.object) }
