@@ -121,11 +121,11 @@ struct RunRecordReader: FuzzReader {
             {"store":{"device":1,"inode":2,"bytes":4096,"modified":5,"header":"53514c697465","walBytes":0},"inputs":{}}
             """
         let record = """
-            {"ferry":3,"kind":"migration","tool":"ferry 0","id":"A","folder":{"path":"/x","device":1,"inode":2},\
+            {"ferry":4,"kind":"migration","tool":"ferry 0","id":"A","folder":{"path":"/x","device":1,"inode":2},\
             "store":"\(store)","source":\(fingerprint),"sideFiles":{"hadLog":false,"hadIndex":false},"phase":"rows",\
             "phases":[{"phase":"rows","seconds":1.5}],"migration":{"options":{"target":"B","verify":"full",\
             "takesSnapshot":true,"damaged":"refuse","dropUnknown":[]},"chain":["A","B"],"passes":[["A","B"]],"now":1.0,"isInPlace":false,\
-            "runsInFolder":true,"copying":{},"rows":{"Book":3},"mappingModels":{},"steps":[],"findings":{"losses":[],"damage":[],"healed":[],"kept":[],"leftovers":[],\
+            "runsInFolder":true,"copying":{},"obstacles":{},"rows":{"Book":3},"mappingModels":{},"steps":[],"findings":{"losses":[],"transformed":[],"damage":[],"healed":[],"kept":[],"leftovers":[],\
             "droppedObjects":[],"warnings":[]}}}
             """
         let progress = """

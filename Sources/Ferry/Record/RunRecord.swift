@@ -10,8 +10,8 @@ internal import Foundation
 package struct RunRecord: Codable, Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
-    /// 3: the part of a migration has a key of its own.
-    static let format = 3
+    /// 4: obstacles, losses and transformed values are always present.
+    static let format = 4
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 
