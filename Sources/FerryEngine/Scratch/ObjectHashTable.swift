@@ -1,29 +1,23 @@
 /// A hash table of fixed size from the hashes of values to the keys of objects.
 ///
-/// The slots are in the order of the hashes, each as near to its home slot as the earlier ones allow. So saving to disk
-/// needs no sorting, and removal leaves no gap that would end a search.
+/// The slots are in the order of the hashes, each as near to its home slot as the earlier ones allow: saving to disk needs
+/// no sorting.
 package final class ObjectHashTable {
     /// The hash of one object's values.
     package struct Hash: Equatable {
-        /// Stands for no hash; an object's hash has this value once in 2¹²⁶.
+        /// Stands for no hash; an object's hash has this value once in 2¹²⁷.
         static let none = Hash((0, 0))
 
         package var first: UInt64
         package var second: UInt64
 
-        /// The table uses two of the bits itself.
-        package init(_ hash: (UInt64, UInt64)) {
-            first = hash.0
-            second = hash.1 & ~Slot.isUsed | Slot.isTaken
-        }
+        /// The table uses one of the bits itself.
+        package init(_ hash: (UInt64, UInt64)) { (first, second) = (hash.0, hash.1 | 1) }
     }
 
-    fileprivate struct Slot {
-        static let isUsed: UInt64 = 1
-        static let isTaken: UInt64 = 2
-
+    private struct Slot {
         var first: UInt64 = 0
-        /// 0 if the slot is empty; the lowest bit says that a search found the object since the last `makeRoom`.
+        /// 0 if the slot is empty.
         var second: UInt64 = 0
         var key: Int64 = 0
 
@@ -66,7 +60,7 @@ package final class ObjectHashTable {
         while place < end, slots[place].second != 0 {
             let slot = slots[place]
             if slot.first > hash.first { break }
-            if slot.first == hash.first, slot.second & ~Slot.isUsed >= hash.second { break }
+            if slot.first == hash.first, slot.second >= hash.second { break }
             place += 1
         }
         return place
@@ -75,10 +69,7 @@ package final class ObjectHashTable {
     /// The object with a hash, or nil.
     package func key(of hash: Hash) -> Int64? {
         let place = place(of: hash)
-        guard place < end, slots[place].first == hash.first, slots[place].second & ~Slot.isUsed == hash.second else {
-            return nil
-        }
-        if slots[place].second & Slot.isUsed == 0 { slots[place].second |= Slot.isUsed }
+        guard place < end, slots[place].first == hash.first, slots[place].second == hash.second else { return nil }
         return slots[place].key
     }
 
@@ -93,32 +84,6 @@ package final class ObjectHashTable {
         slots[place] = Slot(first: hash.first, second: hash.second, key: key)
         count += 1
         return true
-    }
-
-    /// Removes at least half of the objects with keys up to `last`: first those that no search found lately.
-    package func makeRoom(keepingAbove last: Int64) {
-        var used = 0
-        for place in 0..<end where slots[place].second & Slot.isUsed != 0 && slots[place].key <= last { used += 1 }
-        // If searches found too many lately, every second one of these is removed as well.
-        let halves = used > capacity / 2
-        var next = 0
-        var isKept = false
-        count = 0
-        for place in 0..<end where slots[place].second != 0 {
-            var slot = slots[place]
-            slots[place] = Slot()
-            if slot.key <= last {
-                guard slot.second & Slot.isUsed != 0 else { continue }
-                isKept.toggle()
-                if halves, isKept { continue }
-            }
-            slot.second &= ~Slot.isUsed
-            // With fewer slots before it, the object keeps its slot or moves nearer to its home slot.
-            next = max(home(slot.first), next)
-            slots[next] = slot
-            next += 1
-            count += 1
-        }
     }
 
     package func removeAll() {

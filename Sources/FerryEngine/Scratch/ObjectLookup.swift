@@ -8,9 +8,9 @@ final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 
 /// Finds an object of an entity by its values, among all that the new store has so far.
 ///
-/// The lookup compares keyed hashes of 126 bits. While a table of fixed size holds all objects, a hash that is not in
-/// it is new. Otherwise scratch has the older objects (``SavedObjects``), the table of fixed size is its cache, and a filter
-/// of fixed size tells which hashes may be in scratch.
+/// The lookup compares keyed hashes of 127 bits. While a table of fixed size holds all objects, a hash that is not in
+/// it is new. A full table is saved to scratch (``SavedObjects``) and emptied; from then on it is a cache, and a filter of
+/// fixed size tells which hashes may be in scratch.
 /// Unsaved objects are read from the new store's rows, so a resumed run, or a repeated chunk, finds the same ones.
 package final class ObjectLookup {
     /// 1 MiB: half a million objects set one bit in sixteen at most.
@@ -31,7 +31,6 @@ package final class ObjectLookup {
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
     private var highest = Int64.min
-    private var unsaved = 0
     /// The hash of the last search.
     private var hash = ObjectHashTable.Hash.none
 
@@ -51,7 +50,7 @@ package final class ObjectLookup {
             [owner] arguments, _ in
             try owner.object?.learn(arguments)
         }
-        saved = try SavedObjects(name, batch: known.capacity / 2, on: connection)
+        saved = try SavedObjects(name, on: connection)
         // NOT INDEXED reads rows in the order of their keys: the object with the lowest key counts.
         learn = try connection.prepare(
             """
@@ -83,7 +82,7 @@ package final class ObjectLookup {
         known.removeAll()
         for index in filter.indices { filter[index] = 0 }
         try saved.reload()
-        (highest, unsaved) = (saved.last ?? .min, 0)
+        highest = saved.last ?? .min
         if saved.last != nil { try saved.eachSecond(addToFilter) }
     }
 
@@ -93,11 +92,8 @@ package final class ObjectLookup {
         guard hash != .none else { return nil }
         if let key = known.key(of: hash) { return key }
         guard saved.last != nil, filterContains(hash.second), let key = try saved.key(of: hash) else { return nil }
-        // The next search may want the same object; without room, it reads scratch again.
-        if !known.add(key, with: hash) {
-            try makeRoom()
-            _ = known.add(key, with: hash)
-        }
+        // The next search may want the same object.
+        try remember(key)
         return key
     }
 
@@ -117,18 +113,8 @@ package final class ObjectLookup {
     /// Adds an object under the values of the last search, which found none.
     package func add(_ key: Int64) throws {
         precondition(key > highest, "new objects get higher keys than all before them")
-        guard hash != .none else {
-            highest = key
-            return
-        }
-        if !known.add(key, with: hash) {
-            try makeRoom()
-            guard known.add(key, with: hash) else {
-                throw FerryError(.internalError, "A lookup has no room for an object after making room.")
-            }
-        }
+        if hash != .none { try remember(key) }
         highest = key
-        unsaved += 1
     }
 
     private func learn(_ arguments: borrowing FunctionArguments) throws {
@@ -136,30 +122,26 @@ package final class ObjectLookup {
         if try find(arguments, from: 1) == nil { try add(key) } else { highest = key }
     }
 
-    // MARK: Room
+    // MARK: Memory
 
-    private func makeRoom() throws {
-        // Saving few objects at a time is slow, so only saved objects leave the table.
-        guard unsaved > known.capacity / 2 else {
-            known.makeRoom(keepingAbove: saved.last ?? .min)
-            // If searches found all of them lately, few were removed; after the first call, none counts as found.
-            if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
-            return
-        }
+    /// Adds an object under the hash of the last search.
+    private func remember(_ key: Int64) throws {
+        if known.add(key, with: hash) { return }
         try saveAll()
-        known.makeRoom(keepingAbove: highest)
+        known.removeAll()
+        guard known.add(key, with: hash) else {
+            throw FerryError(.internalError, "An empty lookup has no room for an object.")
+        }
     }
 
     /// Saves the unsaved objects, in the order of their hashes.
     private func saveAll() throws(DatabaseError) {
-        var (place, added) = (0, Int64(0))
+        var place = 0
         while let object = known.next(from: &place, above: saved.last ?? .min) {
             addToFilter(object.hash.second)
             try saved.add(object.key, with: object.hash)
-            added += 1
         }
-        try saved.record(through: highest, added: added)
-        unsaved = 0
+        try saved.record(through: highest)
     }
 
     private func addToFilter(_ word: UInt64) {
