@@ -143,9 +143,10 @@ struct BlindOracle {
         let losses = told.losses.filter {
             $0.property == name.property && name.entities.contains($0.entity) && !$0.isOrder
         }
-        let sum = losses.compactMap(\.rows).reduce(0, +)
-        let exact = losses.filter { !$0.isAtMost }.compactMap(\.rows).reduce(0, +)
-        return (Int(exact), Int(sum))
+        func rows(_ losses: [Loss]) -> Int { Int(losses.compactMap(\.rows).reduce(0, +)) }
+        // A value that one step changes a later one may leave out: both tell it.
+        let exact = Dictionary(grouping: losses.filter { !$0.isAtMost }, by: \.step).values.map(rows)
+        return (exact.max() ?? 0, rows(losses))
     }
 
     /// Compares what is missing with what is told under one of the names.
