@@ -306,21 +306,18 @@ final class VerificationContext {
         mappingsByRoot[root] ?? []
     }
 
-    /// The source root entities whose objects keep their keys in a destination root table.
-    func sourceRoots(into root: String) -> Set<String> {
-        Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })
+    /// The source root entity whose objects keep their keys in a destination root table: only those of one can.
+    func sourceRoot(into root: String) -> String? {
+        keepingMappings(into: root).first.map { sourceModel.root(of: $0.source) }
     }
 
-    /// The highest `Z_PK` and `Z_MAX` of the sources that keep keys in a root table: new keys begin above it.
+    /// The highest `Z_PK` and `Z_MAX` of the source whose keys stay in a root table: new keys begin above it.
     func highestKeptKey(in root: String) throws -> Int64 {
-        var highest: Int64 = 0
-        for sourceRoot in sourceRoots(into: root) {
-            let table = try sourceTable(of: sourceRoot)
-            let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
-            let recorded = try surroundings.get().maximumKey(of: sourceNumber(of: sourceRoot))
-            highest = max(highest, largest, recorded)
-        }
-        return highest
+        guard let source = sourceRoot(into: root) else { return 0 }
+        let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(try sourceTable(of: source).name)")
+        let recorded = try connection.integer(
+            "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(try sourceNumber(of: source))])
+        return max(0, largest ?? 0, recorded ?? 0)
     }
 
     /// Entity mappings that give new keys in a destination root table, in the order in which they give keys.

@@ -110,42 +110,33 @@ final class KeptUnknownRows {
     /// The number of source rows with a `Z_ENT` that no entity has; nil if an entity has it, and for a copy.
     func count(_ number: Value, in root: String) throws -> Int64? {
         guard context.verification.isInPlace else { return nil }
-        var before: Int64 = 0
-        for source in sources(of: root) {
-            if let number = number.integer, context.source.numbers(ofFamily: source).contains(number) { return nil }
-            before +=
-                try context.connection.integer(
-                    "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?",
-                    [number]) ?? 0
-        }
-        return before
+        guard let source = context.sourceRoot(into: root) else { return 0 }
+        if let number = number.integer, context.source.numbers(ofFamily: source).contains(number) { return nil }
+        return try context.connection.integer(
+            "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?", [number])
     }
 
     /// The number of source rows of no entity; none for a copy.
     func count(in root: String) throws -> Int64 {
-        guard context.verification.isInPlace else { return 0 }
-        return try sources(of: root).reduce(0) { sum, source in
-            let isUnknown = "ifnull(Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)"
-            let table = try context.sourceTable(of: source).name
-            return try sum
-                + (context.connection.integer("SELECT count(*) FROM source.\(table) WHERE \(isUnknown)") ?? 0)
-        }
+        guard context.verification.isInPlace, let source = context.sourceRoot(into: root) else { return 0 }
+        let rows = "source.\(try context.sourceTable(of: source).name) AS s WHERE \(isUnknown(to: source))"
+        return try context.connection.integer("SELECT count(*) FROM \(rows)") ?? 0
     }
 
-    private func sources(of root: String) -> [String] {
-        context.sourceRoots(into: root).inOrder(by: codeUnitOrder)
+    private func isUnknown(to source: String) -> String {
+        "ifnull(s.Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)"
     }
 
     private func prepare(for root: String) throws -> Statement? {
-        let table = try context.destinationTable(of: root).name
-        return try context.connection.prepareAny(
-            of: sources(of: root).map { source in
+        try context.sourceRoot(into: root).map { source in
+            try context.connection.prepare(
                 """
                 SELECT 1 FROM source.\(try context.sourceTable(of: source).name) AS s
-                JOIN destination.\(table) AS d ON d.Z_PK = s.Z_PK AND d.Z_ENT IS s.Z_ENT
-                WHERE s.Z_PK = ?1 AND ifnull(s.Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)
-                """
-            })
+                JOIN destination.\(try context.destinationTable(of: root).name) AS d
+                    ON d.Z_PK = s.Z_PK AND d.Z_ENT IS s.Z_ENT
+                WHERE s.Z_PK = ?1 AND \(isUnknown(to: source))
+                """)
+        }
     }
 }
 
@@ -195,7 +186,6 @@ struct KeptKeys {
     /// Those of one table of the source.
     static func all(of root: String, in context: VerificationContext) -> [KeptKeys] {
         let origins = RelationshipOrigins(context)
-        guard context.sourceRoots(into: root).count == 1 else { return [] }
         var known: Set<String> = []
         return context.keepingMappings(into: root).flatMap { mapping in
             context.destinationModel.relationships(of: mapping.destination).compactMap { relationship -> KeptKeys? in

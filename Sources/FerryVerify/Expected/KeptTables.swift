@@ -67,8 +67,7 @@ struct KeptTables {
     }
 
     private func sourceTable(of root: String) throws -> EntityTable? {
-        let roots = context.sourceRoots(into: root)
-        return try roots.count == 1 ? roots.first.map { try context.sourceTable(of: $0) } : nil
+        try context.sourceRoot(into: root).map { try context.sourceTable(of: $0) }
     }
 
     private func isSame(_ table: EntityTable) throws -> Bool {
