@@ -42,8 +42,6 @@ final class VerificationContext {
 
     /// Whether the destination is not committed yet, so that no other connection can read it.
     let isInTransaction: Bool
-    private(set) lazy var surroundings = Result { try SourceSurroundings(on: connection, schema: "source") }
-    /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
     /// The mappings by the root of their destination entity; those that give new keys in the order of these.
@@ -62,6 +60,7 @@ final class VerificationContext {
         if case .inverseless(let table, let column) = storage { return (table: table, column: column) }
         return nil
     }
+    /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var destinationTables = destination.tables.values.inOrder { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
@@ -116,7 +115,7 @@ final class VerificationContext {
 
     /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
     func walkerContexts(caches: Int) throws -> @Sendable () throws -> VerificationContext {
-        let (relationForms, surroundings) = (try relationForms.get(), try surroundings.get())
+        let relationForms = try relationForms.get()
         return { [verification, source, destination, soundLinks, hashKey = progress.state.hashKey] in
             let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
             let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
@@ -126,7 +125,6 @@ final class VerificationContext {
             let context = try VerificationContext(
                 verification, connection, source: source, destination: destination, soundLinks: soundLinks)
             context.relationForms = .success(relationForms)
-            context.surroundings = .success(surroundings)
             context.progress.state.hashKey = hashKey
             try connection.execute("BEGIN")
             return context

@@ -27,7 +27,7 @@ struct SchemaCheck: Check {
         }
         // The source's tables, which ALTER TABLE may have turned into the destination's.
         let sources =
-            context.verification.beganAsSource ? SourceTables(try context.surroundings.get().tableStatements) : nil
+            context.verification.beganAsSource ? SourceTables(try Self.tableStatements(in: context)) : nil
         for table in context.destination.tables.values.inOrder(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -52,6 +52,17 @@ struct SchemaCheck: Check {
         try checkIndexes(in: context)
         try checkNumbers(in: context)
         try checkAdditions(in: context)
+    }
+
+    /// The CREATE TABLE statements of Core Data's tables in the source.
+    private static func tableStatements(in context: VerificationContext) throws -> [String] {
+        try context.connection.rows("SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name GLOB 'Z*'")
+            .compactMap { $0[0].text }
+    }
+
+    /// The whole rows of `Z_PRIMARYKEY`.
+    private static func numbers(in schema: String, _ context: VerificationContext) throws -> Set<[Value]> {
+        Set(try context.connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(schema).Z_PRIMARYKEY"))
     }
 
     /// Checks that every schema object has a known type and, by its exact name, its table or view.
@@ -204,8 +215,7 @@ struct SchemaCheck: Check {
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
         // The numbers of history and CloudKit are not the model's, and remain; a copy lacks those of tables that it lacks.
-        let old = try context.surroundings.get().numbers
-        let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
+        let (old, new) = (try Self.numbers(in: "source", context), try Self.numbers(in: "destination", context))
         let history = try context.connection.rows(
             "SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND name = 'ACHANGE' COLLATE NOCASE")
         let isWhole = context.verification.beganAsSource || !history.isEmpty
@@ -222,7 +232,8 @@ struct SchemaCheck: Check {
         known.formUnion(context.destination.joinTables.map(\.name))
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
-        known.formUnion(try context.surroundings.get().names)
+        known.formUnion(
+            try context.connection.rows("SELECT name FROM source.sqlite_master").compactMap { $0[0].text })
         // A run keeps tables of its own in a file until it ends; of those, a step that alters one has its record.
         let prefix = context.verification.isInPlace ? "ferry\\_progress%" : "ferry\\_%"
         let found = try context.connection.rows(
