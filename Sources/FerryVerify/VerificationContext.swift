@@ -29,8 +29,8 @@ final class VerificationContext {
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
-    /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
-    let associations: AssociationTables
+    /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads, by the position of the mapping.
+    private(set) var associations: [Int: AssociationTable] = [:]
     /// The relations whose pairs are being gathered; they hold the context, too.
     var pairs: [RelationPairs] = []
 
@@ -143,7 +143,6 @@ final class VerificationContext {
         self.source = source
         self.destination = destination
         self.soundLinks = soundLinks
-        associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
         self.isInTransaction = isInTransaction
         if isInTransaction { return }
@@ -289,6 +288,13 @@ final class VerificationContext {
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
         mappings(into: root).filter(\.mayKeepPrimaryKeys)
+    }
+
+    func associations(of position: Int) throws(DatabaseError) -> AssociationTable {
+        if let known = associations[position] { return known }
+        let table = try AssociationTable("lookups.association_\(position)", on: connection)
+        associations[position] = table
+        return table
     }
 
     /// The foreign keys in the rows of a root table that continue those of the source.

@@ -100,7 +100,7 @@ final class VerificationProgress {
     }
 
     private func commit(_ context: VerificationContext) throws {
-        try context.associations.flush()
+        for table in context.associations.values { try table.flush() }
         for pairs in context.pairs { try pairs.flush() }
         state.report = context.report
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])

@@ -93,7 +93,7 @@ struct NewRows {
             try context.progress.once("associations \(name)", in: context) {
                 try context.announce(mapping.name)
                 var key = made.firstKey
-                let table = try context.associations.table(of: mapping.position)
+                let table = try context.associations(of: mapping.position)
                 let objects = SourceObjects(context)
                 try Instances.eachPassing(mapping, in: made.sources, through: objects, context) { scope, element in
                     try table.add(scope.source.key, element, key)

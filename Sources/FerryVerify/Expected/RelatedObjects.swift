@@ -61,7 +61,7 @@ final class RelatedObjects {
             if mapping.keepsPrimaryKey {
                 if mapping.policy != nil, try !isMade(source, by: mapping) { return }
                 try body(source, scope)
-            } else if let key = try context.associations.table(of: mapping.position).key(of: source, element: element) {
+            } else if let key = try context.associations(of: mapping.position).key(of: source, element: element) {
                 try body(key, scope)
             }
         }
@@ -78,7 +78,7 @@ final class RelatedObjects {
                     try body(related.key, (target.position, related.key, 0))
                 } else {
                     var element = 0
-                    try context.associations.table(of: target.position).eachKey(of: related.key) { key in
+                    try context.associations(of: target.position).eachKey(of: related.key) { key in
                         try body(key, (target.position, related.key, element))
                         element += 1
                     }

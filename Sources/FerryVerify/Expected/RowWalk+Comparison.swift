@@ -231,7 +231,7 @@ extension RowWalk {
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {
-            try context.associations.table(of: expected.position).add(scope.source.key, element, key)
+            try context.associations(of: expected.position).add(scope.source.key, element, key)
         }
         for sum in expected.links { try sum.add(scope.source.key, key) }
     }
