@@ -62,7 +62,6 @@ final class VerificationContext {
     }
     /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var destinationTables = destination.tables.values.inOrder { codeUnitOrder($0.root, $1.root) }
-    private var countedRows: [String: Int64] = [:]
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
@@ -268,21 +267,13 @@ final class VerificationContext {
 
     // MARK: Mappings
 
-    /// The number of rows expected in a destination root table, for progress: as the run wrote them, else as found.
-    func expectedRows(in root: String) throws -> Int64? {
-        if let written = writtenRows(in: root) { return written }
-        if let known = countedRows[root] { return known }
-        let count = try connection.integer(
-            "SELECT count(*) FROM destination.\(try destinationTable(of: root).name)")
-        countedRows[root] = count
-        return count
-    }
-
-    /// The number of rows that the run reports to have written into a destination root table; nil without a run.
-    func writtenRows(in root: String) -> Int64? {
-        verification.counts.map { counts in
-            counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }.reduce(0) { $0 + $1.written }
+    /// The number of rows expected in a destination table, for progress: as the run wrote them, else as found.
+    func expectedRows(in table: EntityTable) throws -> Int64? {
+        guard let counts = verification.counts else {
+            return try connection.integer("SELECT count(*) FROM destination.\(table.name)")
         }
+        return counts.filter { $0.destination.map { destinationModel.root(of: $0) } == table.root }
+            .reduce(0) { $0 + $1.written }
     }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.

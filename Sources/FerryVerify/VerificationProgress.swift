@@ -21,7 +21,8 @@ final class VerificationProgress {
         var done: Set<String> = []
         var outcomes: [String: PartOutcome] = [:]
         var report = VerificationSummary()
-        var hashKey: [UInt64]?
+        /// The key of hashes, the same in all calls of a verification.
+        var hashKey = KeyedHash.Key.random()
         /// The sums of a relationship's pairs so far, by the side of their rules.
         var pairs: [String: [EntrySum]] = [:]
         /// The tables of objects by `unique` of which several have equal values.
@@ -54,7 +55,6 @@ final class VerificationProgress {
         self.connection = connection
         isKept = key != nil
         state = State(key: key ?? "")
-        defer { _ = hashKey() }
         guard isKept else { return }
         try connection.execute("CREATE TABLE IF NOT EXISTS lookups.progress (state BLOB)")
         let known = try connection.value("SELECT state FROM lookups.progress")
@@ -63,14 +63,6 @@ final class VerificationProgress {
         } else {
             try connection.run("INSERT INTO lookups.progress VALUES (NULL)")
         }
-    }
-
-    /// The key of hashes, the same in all calls of a verification.
-    func hashKey() -> KeyedHash.Key {
-        if let known = state.hashKey, known.count == 2 { return KeyedHash.Key(low: known[0], high: known[1]) }
-        let key = KeyedHash.Key.random()
-        state.hashKey = [key.low, key.high]
-        return key
     }
 
     /// Runs a unit of work unless an earlier call did.

@@ -13,7 +13,7 @@ struct IndexesCheck: Check {
 
     /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let key = context.progress.hashKey()
+        let key = context.progress.state.hashKey
         return try Self.tables(in: context).flatMap { table, indexes in
             var parts: [CheckPart] = []
             for index in indexes.counted {

@@ -65,7 +65,7 @@ final class MadeLinksSum {
     private var keys: Set<Int64> = []
 
     init(_ links: MadeLinks, from sum: EntrySum, in context: VerificationContext) throws {
-        (self.links, self.sum, hashKey) = (links, sum, context.progress.hashKey())
+        (self.links, self.sum, hashKey) = (links, sum, context.progress.state.hashKey)
         find = try links.find.map { try context.connection.prepare($0) }
     }
 

@@ -26,7 +26,7 @@ final class RelationPairs {
         let isRuled = if case .ruled = known.form { true } else { false }
         areInKeyOrder = relation.links.areInRowsOfA && (isRuled || relation.rules.contains { $0.side == 0 })
         table = "lookups.pairs_\(known.number)"
-        key = context.progress.hashKey()
+        key = context.progress.state.hashKey
         sums = context.progress.state.pairs[relation.key.title] ?? Array(repeating: EntrySum(), count: 3)
         if ordersByPairs { try write() }
     }

@@ -88,9 +88,9 @@ final class UniqueObjects {
         let recent: RecentObjects
         fileprivate var find, add, remove: Statement?
 
-        init(_ mapping: ResolvedEntityMapping, places: [Int?], number: Int, bytes: Int) {
+        init(_ mapping: ResolvedEntityMapping, places: [Int?], bytes: Int) {
             (search, entity, self.places) = (UniqueSearch(mapping), mapping.destination, places)
-            table = "lookups.unique_\(number)_\(mapping.position)"
+            table = "lookups.unique_\(mapping.position)"
             recent = RecentObjects(bytes: bytes)
         }
 
@@ -109,10 +109,10 @@ final class UniqueObjects {
     private let key: KeyedHash.Key
     private let context: VerificationContext
 
-    /// The objects that the mappings find in a root table; the number distinguishes root tables.
-    init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) throws {
+    /// The objects that the mappings find in a root table.
+    init(_ mappings: [ResolvedEntityMapping], of root: String, in context: VerificationContext) throws {
         (self.root, self.context) = (root, context)
-        key = context.progress.hashKey()
+        key = context.progress.state.hashKey
         var searches: [ResolvedEntityMapping] = []
         for mapping in mappings where !mapping.unique.isEmpty {
             let isKnown = searches.contains {
@@ -128,7 +128,7 @@ final class UniqueObjects {
                     columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
                 }
             }
-            return Lookup(mapping, places: places, number: number, bytes: bytes)
+            return Lookup(mapping, places: places, bytes: bytes)
         }
     }
 

@@ -28,7 +28,7 @@ struct TableTally: Sendable {
         try context.destinationTables.filter { !KeptTables.hold($0.name, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
             let indexed = try context.indexedTables.get()[table.name]?.rows ?? IndexedRows([])
-            let key = context.progress.hashKey()
+            let key = context.progress.state.hashKey
             return try ranges(of: table, in: context).map { name, range in
                 CheckPart(name: name, subject: table.name) { context, outcome in
                     let (sums, counts) = try indexed.sums(
