@@ -62,8 +62,8 @@ struct ConstraintsCheck: Check {
     /// Whether an attribute of a table that was not read was mandatory before: then it has no other NULLs than the source's.
     private func wasMandatory(_ attribute: String, of entity: String, in context: VerificationContext) -> Bool {
         keepingMappings(of: entity, in: context).allSatisfy { mapping in
-            let name = mapping.attributes.first { $0.name == attribute }?.expression?.sourceKeys
-            return name.flatMap { context.sourceModel.attribute($0, of: mapping.source) }?.isOptional == false
+            mapping.origin(of: attribute).flatMap { context.sourceModel.attribute($0, of: mapping.source) }?.isOptional
+                == false
         }
     }
 
@@ -118,9 +118,7 @@ struct ConstraintsCheck: Check {
     ) -> Bool {
         KeptTables.hold(table.name, in: context)
             && keepingMappings(of: entity, in: context).allSatisfy { mapping in
-                let names = constraint.map { name in
-                    mapping.attributes.first { $0.name == name }?.expression?.sourceKeys
-                }
+                let names = constraint.map(mapping.origin)
                 let constraints = context.sourceModel.entities[mapping.source]?.uniquenessConstraints ?? []
                 return constraints.contains { $0.map(Optional.some) == names }
             }
@@ -178,8 +176,7 @@ struct ConstraintsCheck: Check {
         attribute: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
         let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
-            guard
-                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
+            guard let name = mapping.origin(of: attribute),
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
                 let column = context.source.column(of: name, in: mapping.source)
             else { return nil }
@@ -211,5 +208,12 @@ struct ConstraintsCheck: Check {
                 """
         }
         return try context.connection.prepareAny(of: queries)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// The attribute of the source whose value an attribute has unchanged.
+    fileprivate func origin(of attribute: String) -> String? {
+        attributes.first { $0.name == attribute }?.expression?.sourceKeys
     }
 }

@@ -63,10 +63,7 @@ struct CarriedRelation: Sendable {
         of rules: [StoredRelation.Rule], _ forms: [PropertyKey: LinkForm], in context: VerificationContext
     ) -> LinkForm? {
         let taken = rules.map { rule -> LinkForm? in
-            guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-                rule.relationship.mappings.allSatisfy({ context.step.entityMapping(named: $0)?.keepsPrimaryKey == true }
-                ),
-                let name = rule.relationship.sourceRelationship,
+            guard rule.isCarried(in: context), let name = rule.relationship.sourceRelationship,
                 let form = context.sourceModel.key(of: name, in: rule.mapping.source).flatMap({ forms[$0] })
             else { return nil }
             return rule.isInverse ? form.reversed : form

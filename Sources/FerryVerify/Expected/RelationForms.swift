@@ -59,9 +59,7 @@ extension RelationForms.Form {
         if let links = CarriedRelation(relation, of: sources, in: context) {
             self = .carried(links)
         } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
-            relation.rules.flatMap(\.relationship.mappings).allSatisfy({
-                context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false
-            })
+            relation.rules.allSatisfy({ $0.leadsToKeptObjects(in: context) })
         {
             self = .ruled
         } else if let links = try MadeLinks(relation, in: context) {
