@@ -30,12 +30,10 @@ protocol Check: Sendable {
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// The parts that need the outcomes of the first parts of all checks.
     func laterParts(in context: VerificationContext) throws -> [CheckPart]
-    /// Whether there is work for ``runBeside(_:in:)``.
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool
-    /// Does the work that needs the lookup file, on the calling thread, while walkers run the parts.
+    /// The work that needs the lookup file, for the calling thread while walkers run the parts; nil if there is none.
     ///
     /// Beside the first parts, work that needs none of their outcomes.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)?
     /// Does the rest of the check, after all parts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
     func run(in context: VerificationContext) throws
@@ -48,9 +46,7 @@ extension Check {
 
     func laterParts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool { false }
-
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {}
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? { nil }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 

@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The progress of a verification, stored in its lookup file and committed together with the lookup tables.
 ///

@@ -50,14 +50,11 @@ struct RelationshipsCheck: Check {
         }
     }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        try !others(parts, in: context).isEmpty
-    }
-
     /// Compares the relations that the walkers do not.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        try compare(
-            try others(parts, in: context).map { try RelationPairs($0, in: context) }, "\(parts)", in: context)
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? {
+        let others = try others(parts, in: context)
+        if others.isEmpty { return nil }
+        return { try compare(try others.map { try RelationPairs($0, in: context) }, "\(parts)", in: context) }
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {

@@ -86,28 +86,26 @@ struct RowsCheck: Check {
         }
     }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        parts == .first && !undivided(in: context).isEmpty
+    /// Compares the other tables.
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? {
+        let tables = parts == .first ? undivided(in: context) : []
+        return tables.isEmpty ? nil : { for table in tables { try compare(table, in: context) } }
     }
 
-    /// Compares the other tables one range after the other: each is a unit that a later call does not repeat.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        if parts == .later { return }
-        let progress = context.progress
-        for table in undivided(in: context) {
-            let (root, result) = (table.root, Self.name(ofWalk: table.root))
-            let walk = try RowWalk(
-                of: root, finding: Self.objects(of: root, in: context),
-                recording: context.relationForms.get().associated,
-                total: RowWalk.isDivisible(root, in: context) ? nil : context.expectedRows(in: table),
-                after: progress.state.outcomes[result], in: context)
-            try Self.compare(table, by: walk, in: context) { name, work in
-                try progress.once(name, in: context) {
-                    try work()
-                    context.report.checked += walk.checked
-                    walk.checked = 0
-                    walk.save(to: &progress.state.outcomes[result, default: PartOutcome()])
-                }
+    /// Compares a table one range after the other: each is a unit that a later call does not repeat.
+    private func compare(_ table: EntityTable, in context: VerificationContext) throws {
+        let (root, result, progress) = (table.root, Self.name(ofWalk: table.root), context.progress)
+        let walk = try RowWalk(
+            of: root, finding: Self.objects(of: root, in: context),
+            recording: context.relationForms.get().associated,
+            total: RowWalk.isDivisible(root, in: context) ? nil : context.expectedRows(in: table),
+            after: progress.state.outcomes[result], in: context)
+        try Self.compare(table, by: walk, in: context) { name, work in
+            try progress.once(name, in: context) {
+                try work()
+                context.report.checked += walk.checked
+                walk.checked = 0
+                walk.save(to: &progress.state.outcomes[result, default: PartOutcome()])
             }
         }
     }
@@ -175,9 +173,7 @@ struct RowsCheck: Check {
     private static func objects(of root: String, in context: VerificationContext) throws -> UniqueObjects? {
         let mappings = context.newKeyMappings(into: root)
         guard mappings.contains(where: { !$0.unique.isEmpty }) else { return nil }
-        let objects = try UniqueObjects(mappings, of: root, in: context)
-        try objects.fill()
-        return objects
+        return try UniqueObjects(mappings, of: root, in: context)
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {

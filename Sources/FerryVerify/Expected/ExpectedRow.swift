@@ -262,9 +262,8 @@ final class ExpectedRow {
     ///
     /// A step in place leaves their values, as Core Data leaves the default of a subentity's attribute in all rows.
     static func keepsRelativesValues(_ mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
-        let root = context.destinationModel.root(of: mapping.destination)
-        return mapping.mayKeepPrimaryKeys
-            && (context.verification.isInPlace || context.verification.keptRoots.contains(root))
+        mapping.mayKeepPrimaryKeys
+            && context.verification.keepsTable(of: context.destinationModel.root(of: mapping.destination))
     }
 
     /// The key columns of other entities' relationships in the entity's table, each with its source column.

@@ -20,10 +20,9 @@ final class KeptDamage {
     /// In a join table the holder is the key in the declaring side's column, which may be NULL, and the value is the
     /// other key.
     func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
-        let verification = context.verification
-        let isKept =
-            verification.isInPlace || verification.keptRoots.contains(context.destinationModel.root(of: key.entity))
-        guard isKept, let statement = try statement(for: key) else { return false }
+        guard context.verification.keepsTable(of: context.destinationModel.root(of: key.entity)),
+            let statement = try statement(for: key)
+        else { return false }
         try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
         try statement.bind(value.map { .integer($0) } ?? .null, at: 2)
         defer { statement.reset() }

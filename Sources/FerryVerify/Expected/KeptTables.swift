@@ -21,8 +21,6 @@ struct KeptTables {
         }
     }
 
-    static func mayExist(in context: VerificationContext) -> Bool { !context.verification.kept.isEmpty }
-
     /// The part whose outcome a kept table gets.
     private static func name(of table: String) -> String { "kept:\(table)" }
 

@@ -104,8 +104,9 @@ final class RelationPairs {
             return try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachOwner)
         }
         try findOneToOne()
-        try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachSide)
-        try compareKeys(inverse, other.b, in: other.table, expected: firstForEachSideInverted)
+        try compareKeys(relation.key, links.b, in: links.table, expected: "SELECT a, b FROM \(table)_claimed ORDER BY a, b")
+        try compareKeys(
+            inverse, other.b, in: other.table, expected: "SELECT b, a FROM \(table)_claimed ORDER BY b")
     }
 
     private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {
@@ -195,10 +196,6 @@ final class RelationPairs {
         ["a", "b"].map { "NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.\($0) = \(pair).\($0))" }
             .joined(separator: " AND ")
     }
-
-    private var firstForEachSide: String { "SELECT a, b FROM \(table)_claimed ORDER BY a, b" }
-
-    private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
     // MARK: Comparing
 
