@@ -265,6 +265,9 @@ final class VerificationContext {
         return values
     }
 
+    /// The root entity of a destination table; nil if no entity has it.
+    func root(ofTable name: String) -> String? { destinationTables.first { $0.name == name }?.root }
+
     // MARK: Mappings
 
     /// The number of rows expected in a destination table, for progress: as the run wrote them, else as found.

@@ -14,9 +14,8 @@ struct ConstraintsCheck: Check {
     static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
-        let origins = RelationshipOrigins(context)
         try eachEntity(in: context) { entity, table in
-            try checkRelationships(of: entity, table, origins, in: context)
+            try checkRelationships(of: entity, table, in: context)
             for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
                 try check(constraint, of: entity, table, in: context)
             }
@@ -70,7 +69,7 @@ struct ConstraintsCheck: Check {
     // MARK: Relationships
 
     private func checkRelationships(
-        of entity: String, _ table: EntityTable, _ origins: RelationshipOrigins, in context: VerificationContext
+        of entity: String, _ table: EntityTable, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
@@ -78,7 +77,7 @@ struct ConstraintsCheck: Check {
             guard let limits = RelationshipLimits(relationship) else { continue }
             let tables = [table.name, StoredLinks(storage).table]
             if tables.allSatisfy({ KeptTables.hold($0, in: context) }),
-                try keeps(limits, of: relationship.name, of: entity, origins, in: context)
+                keeps(limits, of: relationship.name, of: entity, in: context)
             {
                 continue
             }
@@ -96,17 +95,16 @@ struct ConstraintsCheck: Check {
             try report(
                 query + " ORDER BY 1", entity: entity, property: relationship.name,
                 place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
-                excuse: try excuse(relationship: relationship.name, of: entity, origins, in: context), in: context)
+                excuse: try excuse(relationship: relationship.name, of: entity, in: context), in: context)
         }
     }
 
     /// Whether the relationship that every mapping of an entity carries had the same limits.
     private func keeps(
-        _ limits: RelationshipLimits, of relationship: String, of entity: String, _ origins: RelationshipOrigins,
-        in context: VerificationContext
-    ) throws -> Bool {
+        _ limits: RelationshipLimits, of relationship: String, of entity: String, in context: VerificationContext
+    ) -> Bool {
         keepingMappings(of: entity, in: context).allSatisfy { mapping in
-            origins.origin(of: relationship, in: mapping).flatMap { RelationshipLimits($0) } == limits
+            context.origin(of: relationship, in: mapping).flatMap { RelationshipLimits($0) } == limits
         }
     }
 
@@ -192,12 +190,12 @@ struct ConstraintsCheck: Check {
     /// An inferred mapping excuses also a relationship that had no such limits: Core Data's lightweight migration does
     /// not check relationships, and leaves them to the validation of saved objects.
     private func excuse(
-        relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
+        relationship: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
         let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
-            guard let old = origins.origin(of: relationship, in: mapping), let limits = RelationshipLimits(old),
+            guard let old = context.origin(of: relationship, in: mapping), let limits = RelationshipLimits(old),
                 let storage = context.source.storage(of: old.name, in: mapping.source)
-            else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
+            else { return context.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
             let table = try context.sourceTable(of: mapping.source).name
             let other = try context.sourceTable(of: old.destinationEntity).name
             let number = try context.sourceNumber(of: mapping.source)

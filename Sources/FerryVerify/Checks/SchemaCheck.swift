@@ -88,7 +88,7 @@ struct SchemaCheck: Check {
             let clause = context.destination.foreignClause(
                 in: try StoreCatalog(context.connection, schema: "destination"))
         else { return }
-        let root = context.destination.tables.values.first { $0.name == clause.table }?.root
+        let root = context.root(ofTable: clause.table)
         context.report(SchemaCheck.self, entity: root, example: clause.title)
     }
 
@@ -160,7 +160,7 @@ struct SchemaCheck: Check {
                 sql == index.sql
                 || (context.verification.beganAsSource && Self.withoutQuotes(sql) == Self.withoutQuotes(index.sql))
             if !isSame {
-                let root = context.destination.tables.values.first { $0.name == index.table }?.root
+                let root = context.root(ofTable: index.table)
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
             }
         }
@@ -183,7 +183,7 @@ struct SchemaCheck: Check {
         let tables = Set(context.destination.tables.values.map(\.name) + context.destination.joinTables.map(\.name))
         for index in canonical.indexes where tables.contains(index.table) {
             guard !known.contains(Self.columns(ofIndexOn: index.table, index.sql)) else { continue }
-            let root = context.destination.tables.values.first { $0.name == index.table }?.root
+            let root = context.root(ofTable: index.table)
             context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
         }
     }

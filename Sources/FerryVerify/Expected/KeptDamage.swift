@@ -39,11 +39,9 @@ final class KeptDamage {
     /// The source relationships that a relationship continues, as their entities declare them.
     private func sources(of key: PropertyKey) throws -> [PropertyKey] {
         var found: Set<PropertyKey> = []
-        // Not stored: RelationshipOrigins holds the context, which holds this object.
-        let origins = RelationshipOrigins(context)
         for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
             guard context.destinationModel.isKind(mapping.destination, of: key.entity),
-                let origin = origins.origin(of: key.property, in: mapping),
+                let origin = context.origin(of: key.property, in: mapping),
                 let entity = context.sourceModel.declaringEntity(of: origin.name, in: mapping.source)
             else { continue }
             found.insert(PropertyKey(entity, origin.name))
@@ -139,30 +137,23 @@ final class KeptUnknownRows {
     }
 }
 
-/// The source relationship that an entity mapping's relationship continues.
-struct RelationshipOrigins {
-    private let context: VerificationContext
+extension VerificationContext {
+    func isInferred(_ mapping: ResolvedEntityMapping) -> Bool { step.mappingModels[mapping.mappingModel].isInferred }
 
-    init(_ context: VerificationContext) { self.context = context }
-
-    func isInferred(_ mapping: ResolvedEntityMapping) -> Bool {
-        context.step.mappingModels[mapping.mappingModel].isInferred
-    }
-
-    /// The source relationship, or nil if the relationship is new or has another origin.
+    /// The source relationship that a relationship of a mapping continues; nil if it is new or has another origin.
     func origin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
-        if let matching = context.matching, isInferred(mapping) {
+        if let matching, isInferred(mapping) {
             return matching.sourceRelationship(of: relationship, in: mapping.destination)
         }
         // The rule of either side names the relationship.
-        let model = context.sourceModel
+        let model = sourceModel
         if let rule = mapping.relationships.first(where: { $0.name == relationship && $0.isAutomatic }) {
             return rule.sourceRelationship.flatMap { model.relationship($0, of: mapping.source) }
         }
-        guard let declared = context.destinationModel.relationship(relationship, of: mapping.destination),
-            let inverse = context.destinationModel.inverse(of: declared)
+        guard let declared = destinationModel.relationship(relationship, of: mapping.destination),
+            let inverse = destinationModel.inverse(of: declared)
         else { return nil }
-        for other in context.step.entityMappings {
+        for other in step.entityMappings {
             let rule = other.relationships.first {
                 $0.name == inverse.name && $0.isAutomatic && $0.mappings.contains(mapping.name)
             }
@@ -184,7 +175,6 @@ struct KeptKeys {
 
     /// Those of one table of the source.
     static func all(of root: String, in context: VerificationContext) -> [KeptKeys] {
-        let origins = RelationshipOrigins(context)
         var known: Set<String> = []
         return context.keepingMappings(into: root).flatMap { mapping in
             context.destinationModel.relationships(of: mapping.destination).compactMap { relationship -> KeptKeys? in
@@ -193,7 +183,7 @@ struct KeptKeys {
                         context.destination.storage(of: relationship.name, in: mapping.destination),
                     // Subentities share the column.
                     known.insert(column).inserted,
-                    let name = origins.origin(of: relationship.name, in: mapping)?.name,
+                    let name = context.origin(of: relationship.name, in: mapping)?.name,
                     case .foreignKey(_, let oldColumn, let oldEntity, let oldOrder)? =
                         context.source.storage(of: name, in: mapping.source)
                 else { return nil }

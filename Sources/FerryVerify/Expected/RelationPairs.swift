@@ -23,8 +23,7 @@ final class RelationPairs {
 
     init(_ known: RelationForms.Known, in context: VerificationContext) throws {
         (relation, self.context) = (known.relation, context)
-        let isRuled = if case .ruled = known.form { true } else { false }
-        areInKeyOrder = relation.links.areInRowsOfA && (isRuled || relation.rules.contains { $0.side == 0 })
+        areInKeyOrder = relation.links.areInRowsOfA && relation.rules.contains { $0.side == 0 }
         table = "lookups.pairs_\(known.number)"
         key = context.progress.state.hashKey
         sums = context.progress.state.pairs[relation.key.title] ?? Array(repeating: EntrySum(), count: 3)
