@@ -143,14 +143,10 @@ struct SchemaCheck: Check {
         context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE")
     }
 
-    /// Columns of the source tables of a destination root that no property of the source had either.
+    /// Columns of the source table of a destination root that no property of the source had either.
     private func deadColumns(into root: String, _ context: VerificationContext) -> Set<String> {
-        var dead: Set<String> = []
-        for mapping in context.keepingMappings(into: root) {
-            guard let table = context.source.table(of: mapping.source) else { continue }
-            dead.formUnion(Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table)))
-        }
-        return dead
+        guard let table = context.sourceRoot(into: root).flatMap({ context.source.table(of: $0) }) else { return [] }
+        return Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table))
     }
 
     private func checkIndexes(in context: VerificationContext) throws {

@@ -154,7 +154,12 @@ struct PlainJSONParser {
     /// The bytes in memory up to the next quote, backslash or control character.
     private func unescaped() -> ArraySlice<UInt8> {
         let place = min(offset - piece.start, piece.bytes.count)
-        return piece.bytes[place..<PlainText.end(ofUnescaped: piece.bytes, from: place)]
+        let end = piece.bytes.withUnsafeBufferPointer { bytes in
+            var end = place
+            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5c { end += 1 }
+            return end
+        }
+        return piece.bytes[place..<end]
     }
 
     private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
