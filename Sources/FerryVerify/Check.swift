@@ -23,7 +23,9 @@ extension VerificationSummary {
 /// A condition that a destination must meet; a check throws only if it cannot go on reading.
 protocol Check: Sendable {
     static var name: String { get }
+    /// Whether quick verification makes the check, too, as it does unless a check says otherwise.
     static var isQuick: Bool { get }
+    /// Any store, unless a check says otherwise.
     static var scope: CheckScope { get }
     init()
     /// The parts that run concurrently with other checks, each on its own, in the order in which they report.
@@ -40,6 +42,9 @@ protocol Check: Sendable {
 }
 
 extension Check {
+    static var isQuick: Bool { true }
+    static var scope: CheckScope { .any }
+
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
     }

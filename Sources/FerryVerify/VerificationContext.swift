@@ -65,7 +65,7 @@ final class VerificationContext {
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
-    let soundLinks: KnownSoundLinks
+    let soundLinks: SoundLinks
     /// Gets the progress of the work on this thread.
     var onProgress: ((ProgressUpdate) -> Void)?
     /// Called at every announcement, to handle events of walkers between two rows.
@@ -132,7 +132,7 @@ final class VerificationContext {
 
     private init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
-        destination: StoreLayout, soundLinks: KnownSoundLinks = KnownSoundLinks(), isInTransaction: Bool = false
+        destination: StoreLayout, soundLinks: SoundLinks = SoundLinks(), isInTransaction: Bool = false
     ) throws {
         self.verification = verification
         onProgress = verification.progress

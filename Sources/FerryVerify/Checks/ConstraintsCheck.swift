@@ -10,8 +10,6 @@ internal import FerryStore
 /// A violation that the source object of the same key has in the same property is not a difference.
 struct ConstraintsCheck: Check {
     static let name = "constraints"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         try eachEntity(in: context) { entity, table in

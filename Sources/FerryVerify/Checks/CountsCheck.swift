@@ -9,7 +9,6 @@ internal import FerryStore
 /// ``RowsCheck`` counts the other numbers again, since they need the rows.
 struct CountsCheck: Check {
     static let name = "counts"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     /// Counts the objects that each mapping reads, unless ``RowsCheck`` does.
@@ -91,7 +90,6 @@ struct CountsCheck: Check {
 /// Every row belongs to a non-abstract entity of its table; after a migration ``CountsCheck`` shows this.
 struct EntityNumbersCheck: Check {
     static let name = "entityNumbers"
-    static let isQuick = true
     static let scope = CheckScope.store
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }

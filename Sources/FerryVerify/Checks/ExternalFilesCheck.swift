@@ -7,7 +7,6 @@ internal import FerryStore
 /// The first byte of each value with external storage says where its content is, and a file that it names exists.
 struct ExternalFilesCheck: Check {
     static let name = "externalFiles"
-    static let isQuick = true
     static let scope = CheckScope.store
 
     /// Values up to this size are read to get their first byte, which is faster than opening each with a blob handle.
@@ -96,7 +95,6 @@ struct ExternalContentsCheck: Check {
 /// The check runs only if the mapping models can copy such a value twice (`mayShareFiles`).
 struct SharedFilesCheck: Check {
     static let name = "sharedFiles"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }

@@ -8,8 +8,6 @@ internal import FerryStore
 /// Each table is read once for all its indexes, each index once in its order; quick verification counts entries.
 struct IndexesCheck: Check {
     static let name = "indexes"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
@@ -64,7 +62,8 @@ struct IndexesCheck: Check {
         let tallies = try TableTally.all(in: context)
         for (table, indexes) in try Self.tables(in: context) {
             if !indexes.counted.isEmpty {
-                let rows = context.root(ofTable: table).flatMap { tallies[$0]?.rows } ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
+                let counted = outcomes[Self.name(ofRows: table)]?.counted
+                let rows = counted ?? context.root(ofTable: table).flatMap { tallies[$0]?.rows } ?? 0
                 for index in indexes.counted {
                     let entries = outcomes[Self.name(ofCounted: index)]?.counted ?? 0
                     report(index, of: table, count: abs(rows - entries), in: context)

@@ -8,8 +8,6 @@ internal import Foundation
 /// `Z_METADATA`: UUID and app keys are kept; hashes, digest, checksum and identifiers are those of the new version.
 struct MetadataCheck: Check {
     static let name = "metadata"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     private static let ofVersion: Set<String> = [
         "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionIdentifiers",
@@ -144,7 +142,6 @@ struct MetadataCheck: Check {
 /// The header numbers that an app can set are the same in the migrated store.
 struct HeaderNumbersCheck: Check {
     static let name = "header"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
@@ -160,8 +157,6 @@ struct HeaderNumbersCheck: Check {
 /// A run writes exactly the highest of these, and 0 for subentities, which give no keys of their own.
 struct KeysCheck: Check {
     static let name = "keys"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for table in context.destinationTables {

@@ -6,8 +6,6 @@ internal import FerryStore
 /// R-Trees: made as the model requires, with an entry around each object that has coordinates, and no other.
 struct RTreesCheck: Check {
     static let name = "rTrees"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for rTree in context.destination.rTrees {

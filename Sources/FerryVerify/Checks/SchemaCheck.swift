@@ -11,8 +11,6 @@ internal import FerryStore
 /// model.
 struct SchemaCheck: Check {
     static let name = "schema"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")

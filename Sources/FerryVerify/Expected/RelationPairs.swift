@@ -103,9 +103,9 @@ final class RelationPairs {
             return try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachOwner)
         }
         try findOneToOne()
-        try compareKeys(relation.key, links.b, in: links.table, expected: "SELECT a, b FROM \(table)_claimed ORDER BY a, b")
-        try compareKeys(
-            inverse, other.b, in: other.table, expected: "SELECT b, a FROM \(table)_claimed ORDER BY b")
+        let claimed = "FROM \(table)_claimed ORDER BY"
+        try compareKeys(relation.key, links.b, in: links.table, expected: "SELECT a, b \(claimed) a, b")
+        try compareKeys(inverse, other.b, in: other.table, expected: "SELECT b, a \(claimed) b")
     }
 
     private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {

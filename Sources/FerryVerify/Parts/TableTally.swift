@@ -139,8 +139,6 @@ struct TableTally: Sendable {
 /// Makes the counts of ``TableTally`` for other checks; it reports nothing itself.
 struct TallyCheck: Check {
     static let name = "tally"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { try TableTally.parts(in: context) }
 }
