@@ -25,7 +25,7 @@ final class VerificationContext {
     private(set) lazy var matching: ModelMatching? =
         step.mappingModels.contains(where: \.isInferred) && step.middle.isEmpty
         ? ModelMatching(source: sourceModel, destination: destinationModel) : nil
-    private var keptKeys: [String: [KeptKeys]] = [:]
+    private var keptColumns: [String: [KeptColumn]] = [:]
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
@@ -291,11 +291,11 @@ final class VerificationContext {
         return table
     }
 
-    /// The foreign keys in the rows of a root table that continue those of the source.
-    func keptKeys(of root: String) -> [KeptKeys] {
-        if let known = keptKeys[root] { return known }
-        let found = KeptKeys.all(of: root, in: self)
-        keptKeys[root] = found
+    /// The columns of a root table that continue those of the source.
+    func keptColumns(of root: String) -> [KeptColumn] {
+        if let known = keptColumns[root] { return known }
+        let found = KeptColumn.all(of: root, in: self)
+        keptColumns[root] = found
         return found
     }
 

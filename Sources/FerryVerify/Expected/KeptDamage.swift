@@ -166,33 +166,56 @@ extension VerificationContext {
     }
 }
 
-/// A foreign key in the rows of a destination table, with the columns of the source that it continues.
-struct KeptKeys {
-    let name: String
-    let oldName: String
-    /// Of the key, its entity and its position.
-    let columns: [(column: String, source: String)]
+/// A column of a destination table that continues one of the source, with the names of the properties that have them.
+struct KeptColumn {
+    let column: String
+    let source: String
+    private let name: String
+    private let oldName: String
+    private let isOfKey: Bool
 
-    /// Those of one table of the source.
-    static func all(of root: String, in context: VerificationContext) -> [KeptKeys] {
+    /// The columns of foreign keys, with their entities and positions, and of attributes whose values stay.
+    static func all(of root: String, in context: VerificationContext) -> [KeptColumn] {
+        // Subentities share columns.
         var known: Set<String> = []
         return context.keepingMappings(into: root).flatMap { mapping in
-            context.destinationModel.relationships(of: mapping.destination).compactMap { relationship -> KeptKeys? in
+            let keys = context.destinationModel.relationships(of: mapping.destination).flatMap {
+                relationship -> [KeptColumn] in
                 guard
                     case .foreignKey(_, let column, let entity, let order)? =
                         context.destination.storage(of: relationship.name, in: mapping.destination),
-                    // Subentities share the column.
                     known.insert(column).inserted,
                     let name = context.origin(of: relationship.name, in: mapping)?.name,
                     case .foreignKey(_, let oldColumn, let oldEntity, let oldOrder)? =
                         context.source.storage(of: name, in: mapping.source)
-                else { return nil }
-                let pairs = [(column, oldColumn), (entity, oldEntity), (order, oldOrder)]
-                return KeptKeys(
-                    name: relationship.name, oldName: name,
-                    columns: pairs.compactMap { new, old in new.flatMap { new in old.map { (new, $0) } } })
+                else { return [] }
+                return [(column, oldColumn), (entity, oldEntity), (order, oldOrder)].compactMap { new, old in
+                    guard let new, let old else { return nil }
+                    return KeptColumn(column: new, source: old, name: relationship.name, oldName: name, isOfKey: true)
+                }
             }
+            let attributes = mapping.attributes.compactMap { rule -> KeptColumn? in
+                // The value that is taken if it is not NULL: all of it, or the operand that has a default.
+                let value = if case .ifNil(let value, _)? = rule.expression { value } else { rule.expression }
+                guard let name = value?.sourceKeys,
+                    let column = context.destination.column(of: rule.name, in: mapping.destination)?.name,
+                    let source = context.source.column(of: name, in: mapping.source)?.name,
+                    known.insert(column).inserted
+                else { return nil }
+                return KeptColumn(column: column, source: source, name: rule.name, oldName: name, isOfKey: false)
+            }
+            return keys + attributes
         }
+    }
+
+    /// Whether neither of a mapping's entities has the property; a value of the object's own that no mapping carries is
+    /// taken out of the row.
+    func isOnlyOfOthers(than mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
+        let (new, old) = (context.destinationModel, context.sourceModel)
+        return isOfKey
+            ? new.relationship(name, of: mapping.destination) == nil
+                && old.relationship(oldName, of: mapping.source) == nil
+            : new.attribute(name, of: mapping.destination) == nil && old.attribute(oldName, of: mapping.source) == nil
     }
 }
 

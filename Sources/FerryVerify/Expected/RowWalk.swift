@@ -113,8 +113,7 @@ final class RowWalk {
     }
 
     private func openKept() throws -> KeptRows {
-        let relatives = keepingMappings.filter { ExpectedRow.keepsRelativesValues($0, in: context) }
-            .flatMap { ExpectedRow.relativesKeys(of: $0, in: context).map(\.source) }
+        let relatives = keepingMappings.flatMap { ExpectedRow.relativesColumns(of: $0, in: context).map(\.source) }
         let walk = KeptRows(
             try MappedSourceRows(
                 for: keepingMappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns + relatives,
