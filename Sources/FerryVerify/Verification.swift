@@ -241,7 +241,8 @@ package struct Verification: Sendable {
         if open.isEmpty, work.isEmpty { return nil }
         if context.isInTransaction { return try makeHere(open, beside: work, partsProgress, in: context) }
         let schema = context.connection.schemaBytes
-        let count = min(walkers(schema: schema), open.count)
+        let processors = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        let count = min(memory.walkers(atMost: processors, beside: ownCacheBytes, schema: schema), open.count)
         // The calling thread's work needs as much cache as a walker.
         let own = work.isEmpty ? ownCacheBytes : memory.verificationCaches(schema: schema) / (count + 1)
         try context.takeCaches(own)
@@ -292,12 +293,6 @@ package struct Verification: Sendable {
             }
         }
         return nil
-    }
-
-    /// The number of walkers over stores whose schemas take so many bytes in a connection.
-    private func walkers(schema: Int) -> Int {
-        let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        return memory.walkers(atMost: jobs, beside: ownCacheBytes, schema: schema)
     }
 
     /// Cache bytes of the thread that waits for the walkers.

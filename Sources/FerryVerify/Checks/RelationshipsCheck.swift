@@ -125,7 +125,7 @@ struct RelationshipsCheck: Check {
             let related = RelatedObjects(context, through: SourceObjects(context))
             let rules = relations.flatMap { relation in
                 relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
-                    (relation, related.rule($0))
+                    (relation, RelatedObjects.Rule($0, in: context))
                 }
             }
             if rules.isEmpty { continue }

@@ -32,16 +32,11 @@ struct KeptTables {
     /// Records the kept tables; none of them is read, so that a renaming takes no longer in a large store.
     func find() throws {
         let kept = context.verification.kept
-        for table in try context.destinationTables.filter({ try kept.contains($0.name) && isSame($0) }) {
-            record(table.name)
+        let tables = try context.destinationTables.filter { try kept.contains($0.name) && isSame($0) }
+        let joins = try carried.filter { try kept.contains($0.destination.table) && isSameJoin($0) }
+        for table in tables.map(\.name) + joins.map(\.destination.table) {
+            context.progress.state.outcomes[Self.name(of: table)] = PartOutcome(isShown: true)
         }
-        for links in try carried.filter({ try kept.contains($0.destination.table) && isSameJoin($0) }) {
-            record(links.destination.table)
-        }
-    }
-
-    private func record(_ table: String) {
-        context.progress.state.outcomes[Self.name(of: table)] = PartOutcome(isShown: true)
     }
 
     // MARK: Rules

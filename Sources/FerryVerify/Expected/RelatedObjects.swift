@@ -25,7 +25,7 @@ final class RelatedObjects {
         /// The relationship of `$source`, if the rule is nothing else: it needs no evaluator.
         fileprivate let relationship: String?
 
-        fileprivate init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
+        init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
             let rule = stored.relationship
             (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
@@ -41,8 +41,6 @@ final class RelatedObjects {
         /// Whether each object of a source entity is related to what became of itself, under its own key.
         func yieldsItself(of source: String) -> Bool { variable == "source" && whole?.source == source }
     }
-
-    func rule(_ rule: StoredRelation.Rule) -> Rule { Rule(rule, in: context) }
 
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {

@@ -22,7 +22,7 @@ struct RelationForms: Sendable {
 
     let relations: [Known]
     /// The foreign keys to compare with the rows of a destination table.
-    private let keys: [String: [Known]]
+    let keys: [String: [Known]]
     /// The links of new objects by the position of their mapping.
     let made: [Int: [MadeLinks]]
     /// The mappings whose associations the comparison of relationships needs.
@@ -48,8 +48,6 @@ struct RelationForms: Sendable {
         }
         (self.keys, self.made, self.associated) = (keys, made, associated)
     }
-
-    func keys(ofTable table: String) -> [Known] { keys[table] ?? [] }
 }
 
 extension RelationForms.Form {

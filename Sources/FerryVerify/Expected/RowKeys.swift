@@ -52,14 +52,14 @@ final class RowKeys {
         (self.context, self.related) = (context, related)
         var (places, carried): ([(name: String, place: Int)], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
-        for known in try context.relationForms.get().keys(ofTable: table.name) {
+        for known in try context.relationForms.get().keys[table.name] ?? [] {
             switch known.form {
             case .ruled:
                 guard let place = Self.place(of: known.relation.links.b, in: table) else { continue }
                 let name = known.relation.key.title
                 places.append((name, place))
                 for stored in known.relation.rules {
-                    let rule = related.rule(stored)
+                    let rule = RelatedObjects.Rule(stored, in: context)
                     let isItself = rule.yieldsItself(of: stored.mapping.source)
                     rules[stored.mapping.position].append(
                         Rule(name: name, place: place, first: isItself ? nil : rule))

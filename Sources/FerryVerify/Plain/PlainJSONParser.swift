@@ -22,15 +22,6 @@ struct PlainJSONParser {
     mutating func document(
         _ member: (([UInt8], Range<Int>) -> Void)?
     ) throws(PlainJSON.Invalid) -> Range<Int> {
-        let value = try value(member)
-        skipBlanks()
-        guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
-        return value
-    }
-
-    private mutating func value(
-        _ member: (([UInt8], Range<Int>) -> Void)?
-    ) throws(PlainJSON.Invalid) -> Range<Int> {
         // The name of the outermost object's member whose value comes next, if it is asked for.
         var name: [UInt8]?
         while true {
@@ -54,7 +45,12 @@ struct PlainJSONParser {
                 open.removeLast()
                 start = innermost.start
             }
-            if open.isEmpty { return start..<offset }
+            if open.isEmpty {
+                let value = start..<offset
+                skipBlanks()
+                guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
+                return value
+            }
         }
     }
 
