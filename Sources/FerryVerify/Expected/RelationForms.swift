@@ -70,9 +70,9 @@ extension RelationForms.Form {
     /// Whether only the rules of their own objects fill the foreign keys of a relation: no rule of the other side, no merged
     /// objects, and a rule for every object that can have a key.
     private static func haveOwnRulesOnly(_ relation: StoredRelation, in context: VerificationContext) -> Bool {
-        guard relation.isForeignKey, relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty }) else {
-            return false
-        }
+        guard relation.links.areInRowsOfA, relation.form.other == nil,
+            relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
+        else { return false }
         return context.mappings(into: context.destinationModel.root(of: relation.key.entity)).allSatisfy { mapping in
             !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
                 || relation.rules.contains { $0.mapping.position == mapping.position }

@@ -14,7 +14,7 @@ extension RowWalk {
 
     func reportAdditionalRows(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
-            let entity = entityNames[actual.integer(1)]
+            let entity = context.destinationEntities[actual.integer(1)]
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")

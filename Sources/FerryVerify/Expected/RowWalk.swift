@@ -18,7 +18,6 @@ final class RowWalk {
     let root: String
     let context: VerificationContext
     let table: EntityTable
-    let entityNames: [Int64: String]
     private let keepingMappings: [ResolvedEntityMapping]
     /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
     let lookups: UniqueObjects?
@@ -64,7 +63,6 @@ final class RowWalk {
         counts.add(known?.counts ?? [])
         nextKey = known?.nextKey
         table = try context.destinationTable(of: root)
-        entityNames = context.destinationEntities
         keepingMappings = context.keepingMappings(into: root)
         objects = SourceObjects(context)
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)

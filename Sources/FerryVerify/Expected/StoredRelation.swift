@@ -39,9 +39,6 @@ struct StoredRelation: Sendable {
     var key: PropertyKey { form.key }
     var links: StoredLinks { form.links }
 
-    /// Whether each object of `a` has at most one key, in its own row.
-    var isForeignKey: Bool { links.areInRowsOfA && form.other == nil }
-
     /// Whether a join table may hold a link in either direction.
     var isReflexive: Bool { form.isReflexive && !links.areInRowsOfA }
 
