@@ -71,7 +71,7 @@ extension Sequence<UInt8> {
 ///
 /// Only the key's owner can construct two values with one hash; a chance collision takes about 2⁶⁴ values.
 package struct KeyedHash: Sendable {
-    package struct Key: Sendable, Equatable {
+    package struct Key: Sendable, Equatable, Codable {
         package var low: UInt64
         package var high: UInt64
 

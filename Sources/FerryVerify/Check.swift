@@ -23,34 +23,35 @@ extension VerificationSummary {
 /// A condition that a destination must meet; a check throws only if it cannot go on reading.
 protocol Check: Sendable {
     static var name: String { get }
+    /// Whether quick verification makes the check, too, as it does unless a check says otherwise.
     static var isQuick: Bool { get }
+    /// Any store, unless a check says otherwise.
     static var scope: CheckScope { get }
     init()
     /// The parts that run concurrently with other checks, each on its own, in the order in which they report.
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// The parts that need the outcomes of the first parts of all checks.
     func laterParts(in context: VerificationContext) throws -> [CheckPart]
-    /// Whether there is work for ``runBeside(_:in:)``.
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool
-    /// Does the work that needs the lookup file, on the calling thread, while walkers run the parts.
+    /// The work that needs the lookup file, for the calling thread while walkers run the parts; nil if there is none.
     ///
     /// Beside the first parts, work that needs none of their outcomes.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)?
     /// Does the rest of the check, after all parts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
     func run(in context: VerificationContext) throws
 }
 
 extension Check {
+    static var isQuick: Bool { true }
+    static var scope: CheckScope { .any }
+
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
     }
 
     func laterParts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool { false }
-
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {}
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? { nil }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 

@@ -2,12 +2,7 @@ package import FerryBase
 package import FerryMapping
 package import FerryModel
 package import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Checks a migrated store against its source.
 ///
@@ -176,7 +171,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "15"
+    private static let form = "16"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -198,7 +193,7 @@ package struct Verification: Sendable {
         try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
         // The other checks need these tables and columns.
         if !context.isUnreadable {
-            if KeptTables.mayExist(in: context) {
+            if !kept.isEmpty {
                 try context.progress.once("kept tables", in: context) { try KeptTables(in: context).find() }
             }
             try make(checks.dropFirst().map { $0.init() }, in: context)
@@ -236,26 +231,27 @@ package struct Verification: Sendable {
         }
     }
 
-    /// Lets walkers run the parts without an outcome, while this thread runs the checks' work beside them.
+    /// Lets walkers run the parts without an outcome, while this thread does the checks' work beside them.
     private func make(
         _ parts: [[CheckPart]], _ stage: PartsStage, of checks: [any Check], _ partsProgress: PartsProgress,
         in context: VerificationContext
     ) throws -> (any Error)? {
-        let checks = try checks.filter { try $0.hasWorkBeside(stage, in: context) }
+        let work = try checks.compactMap { try $0.workBeside(stage, in: context) }
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
-        if open.isEmpty, checks.isEmpty { return nil }
-        if context.isInTransaction { return try makeHere(open, stage, of: checks, partsProgress, in: context) }
+        if open.isEmpty, work.isEmpty { return nil }
+        if context.isInTransaction { return try makeHere(open, beside: work, partsProgress, in: context) }
         let schema = context.connection.schemaBytes
-        let count = min(walkers(schema: schema), open.count)
+        let processors = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        let count = min(memory.walkers(atMost: processors, beside: ownCacheBytes, schema: schema), open.count)
         // The calling thread's work needs as much cache as a walker.
-        let own = checks.isEmpty ? ownCacheBytes : memory.verificationCaches(schema: schema) / (count + 1)
+        let own = work.isEmpty ? ownCacheBytes : memory.verificationCaches(schema: schema) / (count + 1)
         try context.takeCaches(own)
         defer { context.onAnnouncement = nil }
         var isBeside = true
         let caches = memory.walkerCaches(of: count, beside: own, schema: schema)
         return try Walkers.make(open, walkers: count, caches: caches, of: context) { handleEvents in
             context.onAnnouncement = handleEvents
-            for check in checks { try check.runBeside(stage, in: context) }
+            for work in work { try work() }
             context.onAnnouncement = nil
             isBeside = false
         } take: { part, event in
@@ -275,11 +271,11 @@ package struct Verification: Sendable {
 
     /// Makes the parts on the calling thread, by the connection of the transaction.
     private func makeHere(
-        _ parts: [CheckPart], _ stage: PartsStage, of checks: [any Check], _ partsProgress: PartsProgress,
+        _ parts: [CheckPart], beside work: [() throws -> Void], _ partsProgress: PartsProgress,
         in context: VerificationContext
     ) throws -> (any Error)? {
         try context.takeCaches(memory.verificationCaches(schema: context.connection.schemaBytes))
-        for check in checks { try check.runBeside(stage, in: context) }
+        for work in work { try work() }
         let before = context.report
         defer {
             context.forgetWalk()
@@ -297,12 +293,6 @@ package struct Verification: Sendable {
             }
         }
         return nil
-    }
-
-    /// The number of walkers over stores whose schemas take so many bytes in a connection.
-    private func walkers(schema: Int) -> Int {
-        let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        return memory.walkers(atMost: jobs, beside: ownCacheBytes, schema: schema)
     }
 
     /// Cache bytes of the thread that waits for the walkers.

@@ -25,12 +25,12 @@ final class VerificationContext {
     private(set) lazy var matching: ModelMatching? =
         step.mappingModels.contains(where: \.isInferred) && step.middle.isEmpty
         ? ModelMatching(source: sourceModel, destination: destinationModel) : nil
-    private var keptKeys: [String: [KeptKeys]] = [:]
+    private var keptColumns: [String: [KeptColumn]] = [:]
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
-    /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
-    let associations: AssociationTables
+    /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads, by the position of the mapping.
+    private(set) var associations: [Int: AssociationTable] = [:]
     /// The relations whose pairs are being gathered; they hold the context, too.
     var pairs: [RelationPairs] = []
 
@@ -42,8 +42,6 @@ final class VerificationContext {
 
     /// Whether the destination is not committed yet, so that no other connection can read it.
     let isInTransaction: Bool
-    private(set) lazy var surroundings = Result { try SourceSurroundings(on: connection, schema: "source") }
-    /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
     /// The mappings by the root of their destination entity; those that give new keys in the order of these.
@@ -62,12 +60,12 @@ final class VerificationContext {
         if case .inverseless(let table, let column) = storage { return (table: table, column: column) }
         return nil
     }
+    /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var destinationTables = destination.tables.values.inOrder { codeUnitOrder($0.root, $1.root) }
-    private var countedRows: [String: Int64] = [:]
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
-    let soundLinks: KnownSoundLinks
+    let soundLinks: SoundLinks
     /// Gets the progress of the work on this thread.
     var onProgress: ((ProgressUpdate) -> Void)?
     /// Called at every announcement, to handle events of walkers between two rows.
@@ -116,7 +114,7 @@ final class VerificationContext {
 
     /// Makes the contexts of threads that read the same stores by connections of their own, without lookups.
     func walkerContexts(caches: Int) throws -> @Sendable () throws -> VerificationContext {
-        let (relationForms, surroundings) = (try relationForms.get(), try surroundings.get())
+        let relationForms = try relationForms.get()
         return { [verification, source, destination, soundLinks, hashKey = progress.state.hashKey] in
             let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
             let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
@@ -126,7 +124,6 @@ final class VerificationContext {
             let context = try VerificationContext(
                 verification, connection, source: source, destination: destination, soundLinks: soundLinks)
             context.relationForms = .success(relationForms)
-            context.surroundings = .success(surroundings)
             context.progress.state.hashKey = hashKey
             try connection.execute("BEGIN")
             return context
@@ -135,7 +132,7 @@ final class VerificationContext {
 
     private init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
-        destination: StoreLayout, soundLinks: KnownSoundLinks = KnownSoundLinks(), isInTransaction: Bool = false
+        destination: StoreLayout, soundLinks: SoundLinks = SoundLinks(), isInTransaction: Bool = false
     ) throws {
         self.verification = verification
         onProgress = verification.progress
@@ -145,7 +142,6 @@ final class VerificationContext {
         self.source = source
         self.destination = destination
         self.soundLinks = soundLinks
-        associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
         self.isInTransaction = isInTransaction
         if isInTransaction { return }
@@ -269,23 +265,18 @@ final class VerificationContext {
         return values
     }
 
+    /// The root entity of a destination table; nil if no entity has it.
+    func root(ofTable name: String) -> String? { destinationTables.first { $0.name == name }?.root }
+
     // MARK: Mappings
 
-    /// The number of rows expected in a destination root table, for progress: as the run wrote them, else as found.
-    func expectedRows(in root: String) throws -> Int64? {
-        if let written = writtenRows(in: root) { return written }
-        if let known = countedRows[root] { return known }
-        let count = try connection.integer(
-            "SELECT count(*) FROM destination.\(try destinationTable(of: root).name)")
-        countedRows[root] = count
-        return count
-    }
-
-    /// The number of rows that the run reports to have written into a destination root table; nil without a run.
-    func writtenRows(in root: String) -> Int64? {
-        verification.counts.map { counts in
-            counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }.reduce(0) { $0 + $1.written }
+    /// The number of rows expected in a destination table, for progress: as the run wrote them, else as found.
+    func expectedRows(in table: EntityTable) throws -> Int64? {
+        guard let counts = verification.counts else {
+            return try connection.integer("SELECT count(*) FROM destination.\(table.name)")
         }
+        return counts.filter { $0.destination.map { destinationModel.root(of: $0) } == table.root }
+            .reduce(0) { $0 + $1.written }
     }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
@@ -293,11 +284,18 @@ final class VerificationContext {
         mappings(into: root).filter(\.mayKeepPrimaryKeys)
     }
 
-    /// The foreign keys in the rows of a root table that continue those of the source.
-    func keptKeys(of root: String) -> [KeptKeys] {
-        if let known = keptKeys[root] { return known }
-        let found = KeptKeys.all(of: root, in: self)
-        keptKeys[root] = found
+    func associations(of position: Int) throws(DatabaseError) -> AssociationTable {
+        if let known = associations[position] { return known }
+        let table = try AssociationTable("lookups.association_\(position)", on: connection)
+        associations[position] = table
+        return table
+    }
+
+    /// The columns of a root table that continue those of the source.
+    func keptColumns(of root: String) -> [KeptColumn] {
+        if let known = keptColumns[root] { return known }
+        let found = KeptColumn.all(of: root, in: self)
+        keptColumns[root] = found
         return found
     }
 
@@ -306,21 +304,18 @@ final class VerificationContext {
         mappingsByRoot[root] ?? []
     }
 
-    /// The source root entities whose objects keep their keys in a destination root table.
-    func sourceRoots(into root: String) -> Set<String> {
-        Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })
+    /// The source root entity whose objects keep their keys in a destination root table: only those of one can.
+    func sourceRoot(into root: String) -> String? {
+        keepingMappings(into: root).first.map { sourceModel.root(of: $0.source) }
     }
 
-    /// The highest `Z_PK` and `Z_MAX` of the sources that keep keys in a root table: new keys begin above it.
+    /// The highest `Z_PK` and `Z_MAX` of the source whose keys stay in a root table: new keys begin above it.
     func highestKeptKey(in root: String) throws -> Int64 {
-        var highest: Int64 = 0
-        for sourceRoot in sourceRoots(into: root) {
-            let table = try sourceTable(of: sourceRoot)
-            let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
-            let recorded = try surroundings.get().maximumKey(of: sourceNumber(of: sourceRoot))
-            highest = max(highest, largest, recorded)
-        }
-        return highest
+        guard let source = sourceRoot(into: root) else { return 0 }
+        let largest = try connection.integer("SELECT max(Z_PK) FROM source.\(try sourceTable(of: source).name)")
+        let recorded = try connection.integer(
+            "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(try sourceNumber(of: source))])
+        return max(0, largest ?? 0, recorded ?? 0)
     }
 
     /// Entity mappings that give new keys in a destination root table, in the order in which they give keys.

@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The progress of a verification, stored in its lookup file and committed together with the lookup tables.
 ///
@@ -21,7 +16,8 @@ final class VerificationProgress {
         var done: Set<String> = []
         var outcomes: [String: PartOutcome] = [:]
         var report = VerificationSummary()
-        var hashKey: [UInt64]?
+        /// The key of hashes, the same in all calls of a verification.
+        var hashKey = KeyedHash.Key.random()
         /// The sums of a relationship's pairs so far, by the side of their rules.
         var pairs: [String: [EntrySum]] = [:]
         /// The tables of objects by `unique` of which several have equal values.
@@ -54,7 +50,6 @@ final class VerificationProgress {
         self.connection = connection
         isKept = key != nil
         state = State(key: key ?? "")
-        defer { _ = hashKey() }
         guard isKept else { return }
         try connection.execute("CREATE TABLE IF NOT EXISTS lookups.progress (state BLOB)")
         let known = try connection.value("SELECT state FROM lookups.progress")
@@ -63,14 +58,6 @@ final class VerificationProgress {
         } else {
             try connection.run("INSERT INTO lookups.progress VALUES (NULL)")
         }
-    }
-
-    /// The key of hashes, the same in all calls of a verification.
-    func hashKey() -> KeyedHash.Key {
-        if let known = state.hashKey, known.count == 2 { return KeyedHash.Key(low: known[0], high: known[1]) }
-        let key = KeyedHash.Key.random()
-        state.hashKey = [key.low, key.high]
-        return key
     }
 
     /// Runs a unit of work unless an earlier call did.
@@ -100,7 +87,7 @@ final class VerificationProgress {
     }
 
     private func commit(_ context: VerificationContext) throws {
-        try context.associations.flush()
+        for table in context.associations.values { try table.flush() }
         for pairs in context.pairs { try pairs.flush() }
         state.report = context.report
         try connection.run("UPDATE lookups.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])

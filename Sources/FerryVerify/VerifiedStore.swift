@@ -49,6 +49,9 @@ extension Verification {
         }
     }
 
+    /// Whether the rows of a root entity's table stay where they are.
+    func keepsTable(of root: String) -> Bool { isInPlace || keptRoots.contains(root) }
+
     /// Whether the destination began as the source's pages, with its schema.
     var beganAsSource: Bool { isInPlace || !keptRoots.isEmpty }
 

@@ -150,9 +150,9 @@ struct UniqueObjectsTests {
         let statements = Locked<[String]>([])
         verification.trace = { statement in statements.withLock { $0.append(statement.text) } }
         #expect(try verification.run().differences == [])
-        #expect(statements.withLock { $0.contains { $0.contains("INSERT OR IGNORE INTO lookups.unique_0_1") } })
+        #expect(statements.withLock { $0.contains { $0.contains("INSERT OR IGNORE INTO lookups.unique_1") } })
         // Nothing was corrected.
-        #expect(statements.withLock { !$0.contains { $0.contains("INTO lookups.unique_0_1 VALUES") } })
+        #expect(statements.withLock { !$0.contains { $0.contains("INTO lookups.unique_1 VALUES") } })
     }
 
     @Test("Of carried authors with one name the first is found", arguments: limits)

@@ -10,13 +10,10 @@ internal import FerryStore
 /// A violation that the source object of the same key has in the same property is not a difference.
 struct ConstraintsCheck: Check {
     static let name = "constraints"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
-        let origins = RelationshipOrigins(context)
         try eachEntity(in: context) { entity, table in
-            try checkRelationships(of: entity, table, origins, in: context)
+            try checkRelationships(of: entity, table, in: context)
             for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
                 try check(constraint, of: entity, table, in: context)
             }
@@ -62,15 +59,15 @@ struct ConstraintsCheck: Check {
     /// Whether an attribute of a table that was not read was mandatory before: then it has no other NULLs than the source's.
     private func wasMandatory(_ attribute: String, of entity: String, in context: VerificationContext) -> Bool {
         keepingMappings(of: entity, in: context).allSatisfy { mapping in
-            let name = mapping.attributes.first { $0.name == attribute }?.expression?.sourceKeys
-            return name.flatMap { context.sourceModel.attribute($0, of: mapping.source) }?.isOptional == false
+            mapping.origin(of: attribute).flatMap { context.sourceModel.attribute($0, of: mapping.source) }?.isOptional
+                == false
         }
     }
 
     // MARK: Relationships
 
     private func checkRelationships(
-        of entity: String, _ table: EntityTable, _ origins: RelationshipOrigins, in context: VerificationContext
+        of entity: String, _ table: EntityTable, in context: VerificationContext
     ) throws {
         let number = try context.destinationNumber(of: entity)
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
@@ -78,7 +75,7 @@ struct ConstraintsCheck: Check {
             guard let limits = RelationshipLimits(relationship) else { continue }
             let tables = [table.name, StoredLinks(storage).table]
             if tables.allSatisfy({ KeptTables.hold($0, in: context) }),
-                try keeps(limits, of: relationship.name, of: entity, origins, in: context)
+                keeps(limits, of: relationship.name, of: entity, in: context)
             {
                 continue
             }
@@ -96,17 +93,16 @@ struct ConstraintsCheck: Check {
             try report(
                 query + " ORDER BY 1", entity: entity, property: relationship.name,
                 place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
-                excuse: try excuse(relationship: relationship.name, of: entity, origins, in: context), in: context)
+                excuse: try excuse(relationship: relationship.name, of: entity, in: context), in: context)
         }
     }
 
     /// Whether the relationship that every mapping of an entity carries had the same limits.
     private func keeps(
-        _ limits: RelationshipLimits, of relationship: String, of entity: String, _ origins: RelationshipOrigins,
-        in context: VerificationContext
-    ) throws -> Bool {
+        _ limits: RelationshipLimits, of relationship: String, of entity: String, in context: VerificationContext
+    ) -> Bool {
         keepingMappings(of: entity, in: context).allSatisfy { mapping in
-            origins.origin(of: relationship, in: mapping).flatMap { RelationshipLimits($0) } == limits
+            context.origin(of: relationship, in: mapping).flatMap { RelationshipLimits($0) } == limits
         }
     }
 
@@ -118,9 +114,7 @@ struct ConstraintsCheck: Check {
     ) -> Bool {
         KeptTables.hold(table.name, in: context)
             && keepingMappings(of: entity, in: context).allSatisfy { mapping in
-                let names = constraint.map { name in
-                    mapping.attributes.first { $0.name == name }?.expression?.sourceKeys
-                }
+                let names = constraint.map(mapping.origin)
                 let constraints = context.sourceModel.entities[mapping.source]?.uniquenessConstraints ?? []
                 return constraints.contains { $0.map(Optional.some) == names }
             }
@@ -178,8 +172,7 @@ struct ConstraintsCheck: Check {
         attribute: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
         let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
-            guard
-                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
+            guard let name = mapping.origin(of: attribute),
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
                 let column = context.source.column(of: name, in: mapping.source)
             else { return nil }
@@ -195,12 +188,12 @@ struct ConstraintsCheck: Check {
     /// An inferred mapping excuses also a relationship that had no such limits: Core Data's lightweight migration does
     /// not check relationships, and leaves them to the validation of saved objects.
     private func excuse(
-        relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
+        relationship: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
         let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
-            guard let old = origins.origin(of: relationship, in: mapping), let limits = RelationshipLimits(old),
+            guard let old = context.origin(of: relationship, in: mapping), let limits = RelationshipLimits(old),
                 let storage = context.source.storage(of: old.name, in: mapping.source)
-            else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
+            else { return context.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
             let table = try context.sourceTable(of: mapping.source).name
             let other = try context.sourceTable(of: old.destinationEntity).name
             let number = try context.sourceNumber(of: mapping.source)
@@ -211,5 +204,12 @@ struct ConstraintsCheck: Check {
                 """
         }
         return try context.connection.prepareAny(of: queries)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// The attribute of the source whose value an attribute has unchanged.
+    fileprivate func origin(of attribute: String) -> String? {
+        attributes.first { $0.name == attribute }?.expression?.sourceKeys
     }
 }

@@ -9,12 +9,13 @@ internal import FerryStore
 /// ``RowsCheck`` counts the other numbers again, since they need the rows.
 struct CountsCheck: Check {
     static let name = "counts"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     /// Counts the objects that each mapping reads, unless ``RowsCheck`` does.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        if context.verification.counts == nil || isCountedAgain(in: context) { return [] }
+        // Full verification counts again with the rows (``RecountedMappings``); it cannot with policies.
+        let isCountedAgain = context.verification.mode == .full && !context.step.hasPolicies
+        if context.verification.counts == nil || isCountedAgain { return [] }
         // A table that no statement could write has as many rows as before; the run did not count them.
         return try context.step.entityMappings.filter {
             try !context.verification.kept.contains(context.destinationTable(of: $0.destination).name)
@@ -26,11 +27,6 @@ struct CountsCheck: Check {
     }
 
     private static func name(of mapping: ResolvedEntityMapping) -> String { "read by \(mapping.position)" }
-
-    /// Whether full verification counts again with the rows (``RecountedMappings``); it cannot with policies.
-    private func isCountedAgain(in context: VerificationContext) -> Bool {
-        context.verification.mode == .full && !context.step.hasPolicies
-    }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
@@ -91,7 +87,6 @@ struct CountsCheck: Check {
 /// Every row belongs to a non-abstract entity of its table; after a migration ``CountsCheck`` shows this.
 struct EntityNumbersCheck: Check {
     static let name = "entityNumbers"
-    static let isQuick = true
     static let scope = CheckScope.store
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
@@ -115,7 +110,6 @@ struct EntityNumbersCheck: Check {
         in table: EntityTable, _ tally: TableTally?, as check: any Check.Type, in context: VerificationContext,
         isExcused: (Value, Int64) throws -> Bool = { _, _ in false }
     ) throws -> [String: Int64] {
-        let entities = context.destination.entitiesByNumber
         try context.announce(table.name)
         if let tally, tally.hasOnlyKnownEntities { return tally.rowsByEntity }
         var rows: [String: Int64] = [:]
@@ -125,7 +119,7 @@ struct EntityNumbersCheck: Check {
         while try groups.step() {
             // Core Data does not find a row with a fraction, text or BLOB here, which SQLite reads as a number.
             let isInteger = groups.storageClass(0) == .integer
-            guard isInteger, let entity = entities[groups.integer(0)],
+            guard isInteger, let entity = context.destinationEntities[groups.integer(0)],
                 context.destinationModel.root(of: entity) == table.root
             else {
                 if try isExcused(groups.value(0), groups.integer(1)) { continue }

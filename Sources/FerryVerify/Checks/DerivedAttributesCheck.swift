@@ -5,8 +5,6 @@ internal import FerryStore
 /// Derived attributes and their triggers, computed again; ``RowsCheck`` compares carried `now()` values.
 struct DerivedAttributesCheck: Check {
     static let name = "derivedAttributes"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for entity in context.destinationModel.sortedEntityNames {

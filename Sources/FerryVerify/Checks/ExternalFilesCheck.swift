@@ -7,7 +7,6 @@ internal import FerryStore
 /// The first byte of each value with external storage says where its content is, and a file that it names exists.
 struct ExternalFilesCheck: Check {
     static let name = "externalFiles"
-    static let isQuick = true
     static let scope = CheckScope.store
 
     /// Values up to this size are read to get their first byte, which is faster than opening each with a blob handle.
@@ -96,28 +95,31 @@ struct ExternalContentsCheck: Check {
 /// The check runs only if the mapping models can copy such a value twice (`mayShareFiles`).
 struct SharedFilesCheck: Check {
     static let name = "sharedFiles"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         guard context.step.mayShareFiles else { return }
-        try countFiles("destination", context.destination, in: context)
-        guard try context.connection.integer("SELECT count(*) FROM lookups.shared_destination") ?? 0 > 0 else { return }
-        try countFiles("source", context.source, in: context)
+        try context.connection.execute(
+            "DROP TABLE IF EXISTS lookups.named_files; CREATE TABLE lookups.named_files (file, isNew)")
+        try addFiles("destination", context.destination, in: context)
+        let twice = try context.connection.value(
+            "SELECT 1 FROM lookups.named_files GROUP BY file HAVING count(*) > 1 LIMIT 1")
+        if twice == nil { return }
+        try addFiles("source", context.source, in: context)
         let more = """
-            lookups.shared_destination AS new LEFT JOIN lookups.shared_source AS old ON old.file = new.file
-            WHERE new.count > coalesce(old.count, 1)
+            SELECT file, sum(isNew) - max(1, sum(NOT isNew)) AS more FROM lookups.named_files GROUP BY file
+            HAVING more > 0
             """
-        let count = try context.connection.integer("SELECT sum(new.count - coalesce(old.count, 1)) FROM \(more)") ?? 0
+        let count = try context.connection.integer("SELECT sum(more) FROM (\(more))") ?? 0
         guard count > 0 else { return }
         for (key, column) in ExternalData.attributes(of: context.destination) {
             let table = try context.destinationTable(of: key.entity).name
             let row = try context.connection.integer(
                 """
                 SELECT Z_PK FROM destination.\(table) WHERE length(\(column.name)) = 38 AND \(Self.file(column)) IN
-                    (SELECT new.file FROM \(more)) LIMIT 1
+                    (SELECT file FROM (\(more))) LIMIT 1
                 """)
             guard let row else { continue }
             context.report(
@@ -127,29 +129,18 @@ struct SharedFilesCheck: Check {
         }
     }
 
-    /// Counts in the lookup file the values of each external file that several values of a store name.
-    private func countFiles(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
-        let connection = context.connection
-        try connection.execute(
-            """
-            DROP TABLE IF EXISTS lookups.named_files; DROP TABLE IF EXISTS lookups.shared_\(schema);
-            CREATE TABLE lookups.named_files (file); CREATE TABLE lookups.shared_\(schema) (file PRIMARY KEY, count)
-            """)
+    /// Adds the file that each value of a store names to a table of the lookup file.
+    private func addFiles(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
         for (key, column) in ExternalData.attributes(of: layout) {
             guard let table = layout.table(of: key.entity)?.name else { continue }
             try context.announce(table)
-            try connection.execute(
+            try context.connection.execute(
                 """
-                INSERT INTO lookups.named_files SELECT \(Self.file(column)) FROM \(schema).\(table)
+                INSERT INTO lookups.named_files
+                SELECT \(Self.file(column)), \(schema == "destination") FROM \(schema).\(table)
                 WHERE length(\(column.name)) = 38 AND substr(\(column.name), 1, 1) = x'02'
                 """)
         }
-        try connection.execute(
-            """
-            INSERT INTO lookups.shared_\(schema) SELECT file, count(*) FROM lookups.named_files GROUP BY file
-            HAVING count(*) > 1;
-            DROP TABLE lookups.named_files
-            """)
     }
 
     /// The SQL of a file's name; a UUID can be written in letters of either case.

@@ -8,12 +8,10 @@ internal import FerryStore
 /// Each table is read once for all its indexes, each index once in its order; quick verification counts entries.
 struct IndexesCheck: Check {
     static let name = "indexes"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let key = context.progress.hashKey()
+        let key = context.progress.state.hashKey
         return try Self.tables(in: context).flatMap { table, indexes in
             var parts: [CheckPart] = []
             for index in indexes.counted {
@@ -26,7 +24,7 @@ struct IndexesCheck: Check {
                     })
             }
             // TableTally counts the rows of entity tables.
-            if !indexes.counted.isEmpty, !context.destinationTables.contains(where: { $0.name == table }) {
+            if !indexes.counted.isEmpty, context.root(ofTable: table) == nil {
                 parts.append(
                     CheckPart(name: Self.name(ofRows: table), subject: table) { context, outcome in
                         outcome.counted = try context.connection.integer(
@@ -64,8 +62,8 @@ struct IndexesCheck: Check {
         let tallies = try TableTally.all(in: context)
         for (table, indexes) in try Self.tables(in: context) {
             if !indexes.counted.isEmpty {
-                let root = context.destinationTables.first { $0.name == table }?.root
-                let rows = root.flatMap { tallies[$0]?.rows } ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
+                let counted = outcomes[Self.name(ofRows: table)]?.counted
+                let rows = counted ?? context.root(ofTable: table).flatMap { tallies[$0]?.rows } ?? 0
                 for index in indexes.counted {
                     let entries = outcomes[Self.name(ofCounted: index)]?.counted ?? 0
                     report(index, of: table, count: abs(rows - entries), in: context)
@@ -90,7 +88,7 @@ struct IndexesCheck: Check {
     private static func name(ofRows table: String) -> String { "rows of \(table)" }
 
     private func report(_ index: String, of table: String, count: Int64, in context: VerificationContext) {
-        let root = context.destination.tables.values.first { $0.name == table }?.root
-        context.report(IndexesCheck.self, entity: root, count: count, example: "index \(index)")
+        context.report(
+            IndexesCheck.self, entity: context.root(ofTable: table), count: count, example: "index \(index)")
     }
 }

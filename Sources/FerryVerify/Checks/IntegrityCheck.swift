@@ -6,8 +6,6 @@ internal import FerryStore
 /// Of a store in the transaction that alters it, the tables that were written are checked.
 struct IntegrityCheck: Check {
     static let name = "integrity"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"

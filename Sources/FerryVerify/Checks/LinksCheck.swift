@@ -8,7 +8,6 @@ internal import FerryStore
 /// policy computes are those of a rule alone, and are not counted.
 struct LinksCheck: Check {
     static let name = "links"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     /// Counts the links of both stores; only where the numbers differ, looks for each link.

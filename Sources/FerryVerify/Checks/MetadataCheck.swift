@@ -8,8 +8,6 @@ internal import Foundation
 /// `Z_METADATA`: UUID and app keys are kept; hashes, digest, checksum and identifiers are those of the new version.
 struct MetadataCheck: Check {
     static let name = "metadata"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     private static let ofVersion: Set<String> = [
         "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionIdentifiers",
@@ -34,7 +32,7 @@ struct MetadataCheck: Check {
             // The message has the place, but no values.
             return context.report(MetadataCheck.self, entity: nil, example: "Z_METADATA: \(error.code)")
         }
-        let old = try context.surroundings.get().metadata.get()
+        let old = try StoreMetadata.read(from: context.connection, schema: "source")
         let version = context.step.destination
         var wrong: [String] = []
         if new.uuid != old.uuid { wrong.append("Z_UUID") }
@@ -62,11 +60,16 @@ struct MetadataCheck: Check {
     /// Checks that each table has at most one row; a store altered in place may have as many as before.
     private func checkRowCounts(in context: VerificationContext) throws {
         let isAltered = context.verification.beganAsSource || context.verification.mayHaveOtherNames
-        let old = try context.surroundings.get().rows
-        let new = try SourceSurroundings.rows(on: context.connection, schema: "destination")
-        for (table, rows) in new.inOrder(by: { $0.key < $1.key })
-        where rows > max(1, isAltered ? old[table] ?? 0 : 1) {
-            context.report(MetadataCheck.self, entity: nil, count: rows - 1, example: "\(table): \(rows) rows")
+        func rows(_ table: String, in schema: String) throws -> Int64 {
+            let isThere = try context.connection.value(
+                "SELECT 1 FROM \(schema).sqlite_master WHERE name = ?", [.text(table)])
+            return isThere == nil ? 0 : try context.connection.integer("SELECT count(*) FROM \(schema).\(table)") ?? 0
+        }
+        for table in ["Z_METADATA", "Z_MODELCACHE"] {
+            let found = try rows(table, in: "destination")
+            if try found > max(1, isAltered ? rows(table, in: "source") : 1) {
+                context.report(MetadataCheck.self, entity: nil, count: found - 1, example: "\(table): \(found) rows")
+            }
         }
     }
 
@@ -82,7 +85,7 @@ struct MetadataCheck: Check {
         }
         var isRight = false
         do {
-            isRight = try context.surroundings.get().hasModel && isOfVersion(in: context)
+            isRight = try ModelCache.hasModel(context.connection, schema: "source") && isOfVersion(in: context)
         } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
             isRight = false
         }
@@ -90,10 +93,13 @@ struct MetadataCheck: Check {
     }
 
     private func isModelMissing(in context: VerificationContext) throws -> Bool {
-        let old = try context.surroundings.get()
-        guard !context.verification.mayHaveOtherNames, old.hasModelTable else { return false }
-        if try !ModelCache.hasTable(context.connection, schema: "destination") { return true }
-        return try old.hasModel && ModelCache.archive(of: context.destinationModel) != nil
+        let connection = context.connection
+        guard !context.verification.mayHaveOtherNames, try ModelCache.hasTable(connection, schema: "source") else {
+            return false
+        }
+        if try !ModelCache.hasTable(connection, schema: "destination") { return true }
+        return try ModelCache.hasModel(connection, schema: "source")
+            && ModelCache.archive(of: context.destinationModel) != nil
     }
 
     /// Whether the cached model is, byte for byte, what a run writes; where Core Data may have written it, whether its
@@ -136,14 +142,12 @@ struct MetadataCheck: Check {
 /// The header numbers that an app can set are the same in the migrated store.
 struct HeaderNumbersCheck: Check {
     static let name = "header"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     func run(in context: VerificationContext) throws {
-        let old = try context.surroundings.get().headerNumbers
-        let new = try SourceSurroundings.headerNumbers(on: context.connection, schema: "destination")
-        for (name, number) in new.inOrder(by: { $0.key < $1.key }) where old[name] != number {
-            context.report(HeaderNumbersCheck.self, entity: nil, example: name)
+        for name in ["application_id", "user_version"] {
+            let numbers = try ["source", "destination"].map { try context.connection.pragma(name, in: $0) }
+            if numbers[0] != numbers[1] { context.report(HeaderNumbersCheck.self, entity: nil, example: name) }
         }
     }
 }
@@ -153,8 +157,6 @@ struct HeaderNumbersCheck: Check {
 /// A run writes exactly the highest of these, and 0 for subentities, which give no keys of their own.
 struct KeysCheck: Check {
     static let name = "keys"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for table in context.destinationTables {

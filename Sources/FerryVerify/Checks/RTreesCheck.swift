@@ -6,8 +6,6 @@ internal import FerryStore
 /// R-Trees: made as the model requires, with an entry around each object that has coordinates, and no other.
 struct RTreesCheck: Check {
     static let name = "rTrees"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         for rTree in context.destination.rTrees {
@@ -27,22 +25,20 @@ struct RTreesCheck: Check {
         }
     }
 
-    private func isPlaced(in rTree: RTree, _ context: VerificationContext) -> String {
-        (rTree.columns.map { "t.\($0) IS NOT NULL" }
-            + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]).balanced(by: "AND")
-    }
-
     private func checkEntries(of rTree: RTree, in context: VerificationContext) throws {
         // R-Trees store coordinates as 32-bit floats, with seven digits.
         let around = rTree.columns.flatMap { column in
             ["MIN", "MAX"].map { "abs(r.\(column)_\($0) - t.\(column)) <= abs(t.\(column)) * 1e-6 + 1e-37" }
         }.balanced(by: "AND")
+        let isPlaced =
+            rTree.columns.map { "t.\($0) IS NOT NULL" }
+            + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]
         let wrong = try context.connection.rows(
             """
             SELECT count(*), count(r.Z_PK), sum(NOT ifnull(\(around), 0)),
                 min(CASE WHEN ifnull(\(around), 0) THEN NULL ELSE t.Z_PK END)
             FROM destination.\(rTree.table) AS t LEFT JOIN destination.\(rTree.name) AS r ON r.Z_PK = t.Z_PK
-            WHERE \(isPlaced(in: rTree, context))
+            WHERE \(isPlaced.balanced(by: "AND"))
             """)
         let entries = try context.connection.integer("SELECT count(*) FROM destination.\(rTree.name)") ?? 0
         guard let row = wrong.first else { return }

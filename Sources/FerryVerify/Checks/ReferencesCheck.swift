@@ -8,8 +8,6 @@ internal import FerryStore
 /// The source may have dangling keys: a copy has NULL instead, and a store altered in place keeps them.
 struct ReferencesCheck: Check {
     static let name = "references"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let leading = StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in

@@ -50,14 +50,11 @@ struct RelationshipsCheck: Check {
         }
     }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        try !others(parts, in: context).isEmpty
-    }
-
     /// Compares the relations that the walkers do not.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        try compare(
-            try others(parts, in: context).map { try RelationPairs($0, in: context) }, "\(parts)", in: context)
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? {
+        let others = try others(parts, in: context)
+        if others.isEmpty { return nil }
+        return { try compare(try others.map { try RelationPairs($0, in: context) }, "\(parts)", in: context) }
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
@@ -128,7 +125,7 @@ struct RelationshipsCheck: Check {
             let related = RelatedObjects(context, through: SourceObjects(context))
             let rules = relations.flatMap { relation in
                 relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
-                    (relation, related.rule($0))
+                    (relation, RelatedObjects.Rule($0, in: context))
                 }
             }
             if rules.isEmpty { continue }

@@ -18,8 +18,9 @@ struct RowsCheck: Check {
         try context.destinationTables.flatMap { table -> [CheckPart] in
             if let kept = keptPart(of: table, in: context) { return [kept] }
             guard RowWalk.isDivisible(table.root, in: context) else { return [] }
+            let total = try context.expectedRows(in: table)
             return try Self.ranges(of: table, in: context).map { name, range in
-                try part(name, of: table, in: context) { context in
+                part(name, of: table, total) { context in
                     let walk = try context.keptWalk(of: table.root) { try RowWalk(of: table.root, in: context) }
                     walk.restart()
                     try walk.compareKept(in: range)
@@ -50,9 +51,11 @@ struct RowsCheck: Check {
 
     /// Compares new objects whose first key follows from the counts of earlier ranges.
     func laterParts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.destinationTables.flatMap { table in
-            try (NewRows(table.root, in: context)?.rows() ?? []).map { name, made in
-                try part(name, of: table, in: context) { context in
+        try context.destinationTables.flatMap { table -> [CheckPart] in
+            guard let rows = try NewRows(table.root, in: context)?.rows() else { return [] }
+            let total = try context.expectedRows(in: table)
+            return rows.map { name, made in
+                part(name, of: table, total) { context in
                     let walk = try RowWalk(of: table.root, in: context)
                     try walk.compareNew(made)
                     return walk
@@ -62,11 +65,10 @@ struct RowsCheck: Check {
     }
 
     private func part(
-        _ name: String, of table: EntityTable, in context: VerificationContext,
+        _ name: String, of table: EntityTable, _ total: Int64?,
         _ compare: @escaping @Sendable (VerificationContext) throws -> RowWalk
-    ) throws -> CheckPart {
-        let total = try context.expectedRows(in: table.root)
-        return CheckPart(name: name, subject: table.name, total: total) { context, outcome in
+    ) -> CheckPart {
+        CheckPart(name: name, subject: table.name, total: total) { context, outcome in
             let walk = try compare(context)
             context.report.checked += walk.checked
             walk.save(to: &outcome)
@@ -74,38 +76,36 @@ struct RowsCheck: Check {
     }
 
     /// Root tables that no part compares: with objects that `unique` looks up, or of policies.
-    private func undivided(in context: VerificationContext) -> [(number: Int, table: EntityTable)] {
-        context.destinationTables.enumerated().compactMap { number, table in
-            if KeptTables.hold(table.name, in: context) { return nil }
+    private func undivided(in context: VerificationContext) -> [EntityTable] {
+        context.destinationTables.filter { table in
+            if KeptTables.hold(table.name, in: context) { return false }
             let isDivided =
                 RowWalk.isDivisible(table.root, in: context)
                 && (context.newKeyMappings(into: table.root).isEmpty || NewRows(table.root, in: context) != nil)
-            return isDivided ? nil : (number, table)
+            return !isDivided
         }
     }
 
-    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
-        parts == .first && !undivided(in: context).isEmpty
+    /// Compares the other tables.
+    func workBeside(_ parts: PartsStage, in context: VerificationContext) throws -> (() throws -> Void)? {
+        let tables = parts == .first ? undivided(in: context) : []
+        return tables.isEmpty ? nil : { for table in tables { try compare(table, in: context) } }
     }
 
-    /// Compares the other tables one range after the other: each is a unit that a later call does not repeat.
-    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
-        if parts == .later { return }
-        let progress = context.progress
-        for (number, table) in undivided(in: context) {
-            let (root, result) = (table.root, Self.name(ofWalk: table.root))
-            let walk = try RowWalk(
-                of: root, finding: Self.objects(of: root, number: number, in: context),
-                recording: context.relationForms.get().associated,
-                total: RowWalk.isDivisible(root, in: context) ? nil : context.expectedRows(in: root),
-                after: progress.state.outcomes[result], in: context)
-            try Self.compare(table, by: walk, in: context) { name, work in
-                try progress.once(name, in: context) {
-                    try work()
-                    context.report.checked += walk.checked
-                    walk.checked = 0
-                    walk.save(to: &progress.state.outcomes[result, default: PartOutcome()])
-                }
+    /// Compares a table one range after the other: each is a unit that a later call does not repeat.
+    private func compare(_ table: EntityTable, in context: VerificationContext) throws {
+        let (root, result, progress) = (table.root, Self.name(ofWalk: table.root), context.progress)
+        let walk = try RowWalk(
+            of: root, finding: Self.objects(of: root, in: context),
+            recording: context.relationForms.get().associated,
+            total: RowWalk.isDivisible(root, in: context) ? nil : context.expectedRows(in: table),
+            after: progress.state.outcomes[result], in: context)
+        try Self.compare(table, by: walk, in: context) { name, work in
+            try progress.once(name, in: context) {
+                try work()
+                context.report.checked += walk.checked
+                walk.checked = 0
+                walk.save(to: &progress.state.outcomes[result, default: PartOutcome()])
             }
         }
     }
@@ -117,11 +117,9 @@ struct RowsCheck: Check {
     static func walkAgain(_ root: String, recording mapping: Int, in context: VerificationContext) throws {
         let report = context.report
         defer { context.report = report }
-        guard let number = context.destinationTables.firstIndex(where: { $0.root == root }) else { return }
         let walk = try RowWalk(
-            of: root, finding: objects(of: root, number: number, in: context), recording: [mapping], addsLinks: false,
-            in: context)
-        try compare(context.destinationTables[number], by: walk, in: context) { _, work in try work() }
+            of: root, finding: objects(of: root, in: context), recording: [mapping], addsLinks: false, in: context)
+        try compare(context.destinationTable(of: root), by: walk, in: context) { _, work in try work() }
     }
 
     /// Compares all rows of a table that no part compares, or those of new objects if parts compare the others.
@@ -172,19 +170,15 @@ struct RowsCheck: Check {
     }
 
     /// The objects of a root table that mappings find by `unique`; nil if none does.
-    private static func objects(
-        of root: String, number: Int, in context: VerificationContext
-    ) throws -> UniqueObjects? {
+    private static func objects(of root: String, in context: VerificationContext) throws -> UniqueObjects? {
         let mappings = context.newKeyMappings(into: root)
         guard mappings.contains(where: { !$0.unique.isEmpty }) else { return nil }
-        let objects = try UniqueObjects(mappings, of: root, number: number, in: context)
-        try objects.fill()
-        return objects
+        return try UniqueObjects(mappings, of: root, in: context)
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         var counts = RecountedMappings(context.step.entityMappings)
-        let walks = undivided(in: context).map { Self.name(ofWalk: $0.table.root) }
+        let walks = undivided(in: context).map { Self.name(ofWalk: $0.root) }
         for outcome in outcomes + walks.compactMap({ context.progress.state.outcomes[$0] }) {
             counts.add(outcome.counts ?? [])
         }

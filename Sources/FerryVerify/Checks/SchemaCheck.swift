@@ -11,8 +11,6 @@ internal import FerryStore
 /// model.
 struct SchemaCheck: Check {
     static let name = "schema"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
@@ -27,7 +25,7 @@ struct SchemaCheck: Check {
         }
         // The source's tables, which ALTER TABLE may have turned into the destination's.
         let sources =
-            context.verification.beganAsSource ? SourceTables(try context.surroundings.get().tableStatements) : nil
+            context.verification.beganAsSource ? SourceTables(try Self.tableStatements(in: context)) : nil
         for table in context.destination.tables.values.inOrder(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -54,6 +52,17 @@ struct SchemaCheck: Check {
         try checkAdditions(in: context)
     }
 
+    /// The CREATE TABLE statements of Core Data's tables in the source.
+    private static func tableStatements(in context: VerificationContext) throws -> [String] {
+        try context.connection.rows("SELECT sql FROM source.sqlite_master WHERE type = 'table' AND name GLOB 'Z*'")
+            .compactMap { $0[0].text }
+    }
+
+    /// The whole rows of `Z_PRIMARYKEY`.
+    private static func numbers(in schema: String, _ context: VerificationContext) throws -> Set<[Value]> {
+        Set(try context.connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(schema).Z_PRIMARYKEY"))
+    }
+
     /// Checks that every schema object has a known type and, by its exact name, its table or view.
     private func checkCatalog(in context: VerificationContext) throws {
         let wrong = try context.connection.rows(
@@ -77,7 +86,7 @@ struct SchemaCheck: Check {
             let clause = context.destination.foreignClause(
                 in: try StoreCatalog(context.connection, schema: "destination"))
         else { return }
-        let root = context.destination.tables.values.first { $0.name == clause.table }?.root
+        let root = context.root(ofTable: clause.table)
         context.report(SchemaCheck.self, entity: root, example: clause.title)
     }
 
@@ -132,14 +141,10 @@ struct SchemaCheck: Check {
         context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE")
     }
 
-    /// Columns of the source tables of a destination root that no property of the source had either.
+    /// Columns of the source table of a destination root that no property of the source had either.
     private func deadColumns(into root: String, _ context: VerificationContext) -> Set<String> {
-        var dead: Set<String> = []
-        for mapping in context.keepingMappings(into: root) {
-            guard let table = context.source.table(of: mapping.source) else { continue }
-            dead.formUnion(Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table)))
-        }
-        return dead
+        guard let table = context.sourceRoot(into: root).flatMap({ context.source.table(of: $0) }) else { return [] }
+        return Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table))
     }
 
     private func checkIndexes(in context: VerificationContext) throws {
@@ -149,7 +154,7 @@ struct SchemaCheck: Check {
                 sql == index.sql
                 || (context.verification.beganAsSource && Self.withoutQuotes(sql) == Self.withoutQuotes(index.sql))
             if !isSame {
-                let root = context.destination.tables.values.first { $0.name == index.table }?.root
+                let root = context.root(ofTable: index.table)
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
             }
         }
@@ -172,7 +177,7 @@ struct SchemaCheck: Check {
         let tables = Set(context.destination.tables.values.map(\.name) + context.destination.joinTables.map(\.name))
         for index in canonical.indexes where tables.contains(index.table) {
             guard !known.contains(Self.columns(ofIndexOn: index.table, index.sql)) else { continue }
-            let root = context.destination.tables.values.first { $0.name == index.table }?.root
+            let root = context.root(ofTable: index.table)
             context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
         }
     }
@@ -204,8 +209,7 @@ struct SchemaCheck: Check {
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
         // The numbers of history and CloudKit are not the model's, and remain; a copy lacks those of tables that it lacks.
-        let old = try context.surroundings.get().numbers
-        let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
+        let (old, new) = (try Self.numbers(in: "source", context), try Self.numbers(in: "destination", context))
         let history = try context.connection.rows(
             "SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND name = 'ACHANGE' COLLATE NOCASE")
         let isWhole = context.verification.beganAsSource || !history.isEmpty
@@ -222,7 +226,8 @@ struct SchemaCheck: Check {
         known.formUnion(context.destination.joinTables.map(\.name))
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
-        known.formUnion(try context.surroundings.get().names)
+        known.formUnion(
+            try context.connection.rows("SELECT name FROM source.sqlite_master").compactMap { $0[0].text })
         // A run keeps tables of its own in a file until it ends; of those, a step that alters one has its record.
         let prefix = context.verification.isInPlace ? "ferry\\_progress%" : "ferry\\_%"
         let found = try context.connection.rows(

@@ -10,7 +10,6 @@ internal import FerryStore
 /// of those that no rule copies from every object.
 struct ValuesCheck: Check {
     static let name = "values"
-    static let isQuick = true
     static let scope = CheckScope.migration
 
     func parts(in context: VerificationContext) -> [CheckPart] {

@@ -39,32 +39,22 @@ struct CarriedRelation: Sendable {
         guard !isDeclaredByB, areOfOneForm, !source.areInRowsOfB, source.areInRowsOfA == destination.areInRowsOfA,
             destination.aOrder == nil || source.aOrder != nil, destination.bOrder == nil || source.bOrder != nil
         else { return nil }
-        guard let roots = Self.sourceRoots(of: [a, b], in: context),
-            relation.rules.allSatisfy({ Self.leads($0, between: roots, in: context) }),
+        let roots = [a, b].map { context.sourceRoot(into: model.root(of: $0)) }
+        guard relation.rules.allSatisfy({ Self.leads($0, between: roots, in: context) }),
             isWhole(fromInverse: false, in: context) || isWhole(fromInverse: true, in: context)
         else { return nil }
     }
 
-    /// For each entity of the destination the only source root entity whose objects are in its table under their own
-    /// keys; nil if there are several.
-    private static func sourceRoots(of entities: [String], in context: VerificationContext) -> [String]? {
-        var roots: [String] = []
-        for root in entities.map({ context.destinationModel.root(of: $0) }) {
-            let sources = context.sourceRoots(into: root)
-            guard sources.count == 1, let source = sources.first else { return nil }
-            roots.append(source)
-        }
-        return roots
-    }
-
     /// Whether the source relationship of a rule relates objects of these root entities.
     private static func leads(
-        _ rule: StoredRelation.Rule, between roots: [String], in context: VerificationContext
+        _ rule: StoredRelation.Rule, between roots: [String?], in context: VerificationContext
     ) -> Bool {
         guard let name = rule.relationship.sourceRelationship,
             let relationship = context.sourceModel.relationship(name, of: rule.mapping.source)
         else { return false }
-        let ends = [rule.mapping.source, relationship.destinationEntity].map { context.sourceModel.root(of: $0) }
+        let ends: [String?] = [rule.mapping.source, relationship.destinationEntity].map {
+            context.sourceModel.root(of: $0)
+        }
         return (rule.isInverse ? ends.reversed() : ends) == roots
     }
 
@@ -73,10 +63,7 @@ struct CarriedRelation: Sendable {
         of rules: [StoredRelation.Rule], _ forms: [PropertyKey: LinkForm], in context: VerificationContext
     ) -> LinkForm? {
         let taken = rules.map { rule -> LinkForm? in
-            guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-                rule.relationship.mappings.allSatisfy({ context.step.entityMapping(named: $0)?.keepsPrimaryKey == true }
-                ),
-                let name = rule.relationship.sourceRelationship,
+            guard rule.isCarried(in: context), let name = rule.relationship.sourceRelationship,
                 let form = context.sourceModel.key(of: name, in: rule.mapping.source).flatMap({ forms[$0] })
             else { return nil }
             return rule.isInverse ? form.reversed : form

@@ -131,12 +131,9 @@ final class ExpectedRow {
         for (owner, column) in context.inverseless where owner == table.name {
             if let place = byName[column] { cells[place] = .notCompared }
         }
-        if ExpectedRow.keepsRelativesValues(mapping, in: context) {
-            let keys = ExpectedRow.relativesKeys(of: mapping, in: context).map {
-                ($0.column, rows.place(ofColumn: $0.source))
-            }
-            for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) + keys {
-                if let own = byName[column], case .constant(.null) = cells[own] { cells[own] = .copy(place) }
+        for kept in ExpectedRow.relativesColumns(of: mapping, in: context) {
+            if let place = byName[kept.column], case .constant(.null) = cells[place] {
+                cells[place] = .copy(rows.place(ofColumn: kept.source))
             }
         }
         self.cells = cells
@@ -258,48 +255,15 @@ final class ExpectedRow {
         }
     }
 
-    /// Whether the step has left the columns of other entities in the rows of a mapping's objects.
+    /// The columns of other entities' properties that the step has left in the rows of a mapping's objects.
     ///
     /// A step in place leaves their values, as Core Data leaves the default of a subentity's attribute in all rows.
-    static func keepsRelativesValues(_ mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
-        let root = context.destinationModel.root(of: mapping.destination)
-        return mapping.mayKeepPrimaryKeys
-            && (context.verification.isInPlace || context.verification.keptRoots.contains(root))
-    }
-
-    /// The key columns of other entities' relationships in the entity's table, each with its source column.
-    static func relativesKeys(
+    static func relativesColumns(
         of mapping: ResolvedEntityMapping, in context: VerificationContext
-    ) -> [(column: String, source: String)] {
-        context.keptKeys(of: context.destinationModel.root(of: mapping.destination)).filter { keys in
-            context.destinationModel.relationship(keys.name, of: mapping.destination) == nil
-                && context.sourceModel.relationship(keys.oldName, of: mapping.source) == nil
-        }.flatMap(\.columns)
-    }
-
-    /// The columns of other entities' attributes in the entity's table, each with its source column.
-    private static func relativesColumns(
-        of mapping: ResolvedEntityMapping, _ rows: MappedSourceRows, in context: VerificationContext
-    ) -> [(column: String, place: Int)] {
-        let model = context.destinationModel
-        return context.keepingMappings(into: model.root(of: mapping.destination)).flatMap { relative in
-            relative.attributes.compactMap { rule -> (column: String, place: Int)? in
-                guard model.attribute(rule.name, of: mapping.destination) == nil,
-                    let column = context.destination.column(of: rule.name, in: relative.destination),
-                    let name = carried(by: rule.expression)?.sourceKeys,
-                    // A value of the object's own that no mapping carries is taken out of the row.
-                    context.step.source.model.attribute(name, of: mapping.source) == nil,
-                    let place = rows.column(of: name, in: relative.source)
-                else { return nil }
-                return (column.name, place)
-            }
-        }
-    }
-
-    /// The expression whose value is taken if it is not NULL: all of it, or the operand that has a default.
-    private static func carried(by expression: Expression?) -> Expression? {
-        if case .ifNil(let value, _)? = expression { return value }
-        return expression
+    ) -> [KeptColumn] {
+        let root = context.destinationModel.root(of: mapping.destination)
+        guard mapping.mayKeepPrimaryKeys, context.verification.keepsTable(of: root) else { return [] }
+        return context.keptColumns(of: root).filter { $0.isOnlyOfOthers(than: mapping, in: context) }
     }
 
     // MARK: Values

@@ -22,7 +22,7 @@ enum InstanceCount {
             let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
         else { return nil }
         let related: String
-        if try context.soundLinks.links(name, of: mapping.source, in: context) != nil {
+        if try context.soundLinks.number(ofRelated: name, of: mapping.source, in: context) != nil {
             related =
                 links.areInRowsOfA
                 ? "WHERE o.\(links.b) IS NOT NULL"

@@ -20,10 +20,9 @@ final class KeptDamage {
     /// In a join table the holder is the key in the declaring side's column, which may be NULL, and the value is the
     /// other key.
     func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
-        let verification = context.verification
-        let isKept =
-            verification.isInPlace || verification.keptRoots.contains(context.destinationModel.root(of: key.entity))
-        guard isKept, let statement = try statement(for: key) else { return false }
+        guard context.verification.keepsTable(of: context.destinationModel.root(of: key.entity)),
+            let statement = try statement(for: key)
+        else { return false }
         try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
         try statement.bind(value.map { .integer($0) } ?? .null, at: 2)
         defer { statement.reset() }
@@ -40,11 +39,9 @@ final class KeptDamage {
     /// The source relationships that a relationship continues, as their entities declare them.
     private func sources(of key: PropertyKey) throws -> [PropertyKey] {
         var found: Set<PropertyKey> = []
-        // Not stored: RelationshipOrigins holds the context, which holds this object.
-        let origins = RelationshipOrigins(context)
         for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
             guard context.destinationModel.isKind(mapping.destination, of: key.entity),
-                let origin = origins.origin(of: key.property, in: mapping),
+                let origin = context.origin(of: key.property, in: mapping),
                 let entity = context.sourceModel.declaringEntity(of: origin.name, in: mapping.source)
             else { continue }
             found.insert(PropertyKey(entity, origin.name))
@@ -110,69 +107,53 @@ final class KeptUnknownRows {
     /// The number of source rows with a `Z_ENT` that no entity has; nil if an entity has it, and for a copy.
     func count(_ number: Value, in root: String) throws -> Int64? {
         guard context.verification.isInPlace else { return nil }
-        var before: Int64 = 0
-        for source in sources(of: root) {
-            if let number = number.integer, context.source.numbers(ofFamily: source).contains(number) { return nil }
-            before +=
-                try context.connection.integer(
-                    "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?",
-                    [number]) ?? 0
-        }
-        return before
+        guard let source = context.sourceRoot(into: root) else { return 0 }
+        if let number = number.integer, context.source.numbers(ofFamily: source).contains(number) { return nil }
+        return try context.connection.integer(
+            "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?", [number])
     }
 
     /// The number of source rows of no entity; none for a copy.
     func count(in root: String) throws -> Int64 {
-        guard context.verification.isInPlace else { return 0 }
-        return try sources(of: root).reduce(0) { sum, source in
-            let isUnknown = "ifnull(Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)"
-            let table = try context.sourceTable(of: source).name
-            return try sum
-                + (context.connection.integer("SELECT count(*) FROM source.\(table) WHERE \(isUnknown)") ?? 0)
-        }
+        guard context.verification.isInPlace, let source = context.sourceRoot(into: root) else { return 0 }
+        let rows = "source.\(try context.sourceTable(of: source).name) AS s WHERE \(isUnknown(to: source))"
+        return try context.connection.integer("SELECT count(*) FROM \(rows)") ?? 0
     }
 
-    private func sources(of root: String) -> [String] {
-        context.sourceRoots(into: root).inOrder(by: codeUnitOrder)
+    private func isUnknown(to source: String) -> String {
+        "ifnull(s.Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)"
     }
 
     private func prepare(for root: String) throws -> Statement? {
-        let table = try context.destinationTable(of: root).name
-        return try context.connection.prepareAny(
-            of: sources(of: root).map { source in
+        try context.sourceRoot(into: root).map { source in
+            try context.connection.prepare(
                 """
                 SELECT 1 FROM source.\(try context.sourceTable(of: source).name) AS s
-                JOIN destination.\(table) AS d ON d.Z_PK = s.Z_PK AND d.Z_ENT IS s.Z_ENT
-                WHERE s.Z_PK = ?1 AND ifnull(s.Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)
-                """
-            })
+                JOIN destination.\(try context.destinationTable(of: root).name) AS d
+                    ON d.Z_PK = s.Z_PK AND d.Z_ENT IS s.Z_ENT
+                WHERE s.Z_PK = ?1 AND \(isUnknown(to: source))
+                """)
+        }
     }
 }
 
-/// The source relationship that an entity mapping's relationship continues.
-struct RelationshipOrigins {
-    private let context: VerificationContext
+extension VerificationContext {
+    func isInferred(_ mapping: ResolvedEntityMapping) -> Bool { step.mappingModels[mapping.mappingModel].isInferred }
 
-    init(_ context: VerificationContext) { self.context = context }
-
-    func isInferred(_ mapping: ResolvedEntityMapping) -> Bool {
-        context.step.mappingModels[mapping.mappingModel].isInferred
-    }
-
-    /// The source relationship, or nil if the relationship is new or has another origin.
+    /// The source relationship that a relationship of a mapping continues; nil if it is new or has another origin.
     func origin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
-        if let matching = context.matching, isInferred(mapping) {
+        if let matching, isInferred(mapping) {
             return matching.sourceRelationship(of: relationship, in: mapping.destination)
         }
         // The rule of either side names the relationship.
-        let model = context.sourceModel
+        let model = sourceModel
         if let rule = mapping.relationships.first(where: { $0.name == relationship && $0.isAutomatic }) {
             return rule.sourceRelationship.flatMap { model.relationship($0, of: mapping.source) }
         }
-        guard let declared = context.destinationModel.relationship(relationship, of: mapping.destination),
-            let inverse = context.destinationModel.inverse(of: declared)
+        guard let declared = destinationModel.relationship(relationship, of: mapping.destination),
+            let inverse = destinationModel.inverse(of: declared)
         else { return nil }
-        for other in context.step.entityMappings {
+        for other in step.entityMappings {
             let rule = other.relationships.first {
                 $0.name == inverse.name && $0.isAutomatic && $0.mappings.contains(mapping.name)
             }
@@ -185,35 +166,56 @@ struct RelationshipOrigins {
     }
 }
 
-/// A foreign key in the rows of a destination table, with the columns of the source that it continues.
-struct KeptKeys {
-    let name: String
-    let oldName: String
-    /// Of the key, its entity and its position.
-    let columns: [(column: String, source: String)]
+/// A column of a destination table that continues one of the source, with the names of the properties that have them.
+struct KeptColumn {
+    let column: String
+    let source: String
+    private let name: String
+    private let oldName: String
+    private let isOfKey: Bool
 
-    /// Those of one table of the source.
-    static func all(of root: String, in context: VerificationContext) -> [KeptKeys] {
-        let origins = RelationshipOrigins(context)
-        guard context.sourceRoots(into: root).count == 1 else { return [] }
+    /// The columns of foreign keys, with their entities and positions, and of attributes whose values stay.
+    static func all(of root: String, in context: VerificationContext) -> [KeptColumn] {
+        // Subentities share columns.
         var known: Set<String> = []
         return context.keepingMappings(into: root).flatMap { mapping in
-            context.destinationModel.relationships(of: mapping.destination).compactMap { relationship -> KeptKeys? in
+            let keys = context.destinationModel.relationships(of: mapping.destination).flatMap {
+                relationship -> [KeptColumn] in
                 guard
                     case .foreignKey(_, let column, let entity, let order)? =
                         context.destination.storage(of: relationship.name, in: mapping.destination),
-                    // Subentities share the column.
                     known.insert(column).inserted,
-                    let name = origins.origin(of: relationship.name, in: mapping)?.name,
+                    let name = context.origin(of: relationship.name, in: mapping)?.name,
                     case .foreignKey(_, let oldColumn, let oldEntity, let oldOrder)? =
                         context.source.storage(of: name, in: mapping.source)
-                else { return nil }
-                let pairs = [(column, oldColumn), (entity, oldEntity), (order, oldOrder)]
-                return KeptKeys(
-                    name: relationship.name, oldName: name,
-                    columns: pairs.compactMap { new, old in new.flatMap { new in old.map { (new, $0) } } })
+                else { return [] }
+                return [(column, oldColumn), (entity, oldEntity), (order, oldOrder)].compactMap { new, old in
+                    guard let new, let old else { return nil }
+                    return KeptColumn(column: new, source: old, name: relationship.name, oldName: name, isOfKey: true)
+                }
             }
+            let attributes = mapping.attributes.compactMap { rule -> KeptColumn? in
+                // The value that is taken if it is not NULL: all of it, or the operand that has a default.
+                let value = if case .ifNil(let value, _)? = rule.expression { value } else { rule.expression }
+                guard let name = value?.sourceKeys,
+                    let column = context.destination.column(of: rule.name, in: mapping.destination)?.name,
+                    let source = context.source.column(of: name, in: mapping.source)?.name,
+                    known.insert(column).inserted
+                else { return nil }
+                return KeptColumn(column: column, source: source, name: rule.name, oldName: name, isOfKey: false)
+            }
+            return keys + attributes
         }
+    }
+
+    /// Whether neither of a mapping's entities has the property; a value of the object's own that no mapping carries is
+    /// taken out of the row.
+    func isOnlyOfOthers(than mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
+        let (new, old) = (context.destinationModel, context.sourceModel)
+        return isOfKey
+            ? new.relationship(name, of: mapping.destination) == nil
+                && old.relationship(oldName, of: mapping.source) == nil
+            : new.attribute(name, of: mapping.destination) == nil && old.attribute(oldName, of: mapping.source) == nil
     }
 }
 

@@ -21,8 +21,6 @@ struct KeptTables {
         }
     }
 
-    static func mayExist(in context: VerificationContext) -> Bool { !context.verification.kept.isEmpty }
-
     /// The part whose outcome a kept table gets.
     private static func name(of table: String) -> String { "kept:\(table)" }
 
@@ -34,16 +32,11 @@ struct KeptTables {
     /// Records the kept tables; none of them is read, so that a renaming takes no longer in a large store.
     func find() throws {
         let kept = context.verification.kept
-        for table in try context.destinationTables.filter({ try kept.contains($0.name) && isSame($0) }) {
-            record(table.name)
+        let tables = try context.destinationTables.filter { try kept.contains($0.name) && isSame($0) }
+        let joins = try carried.filter { try kept.contains($0.destination.table) && isSameJoin($0) }
+        for table in tables.map(\.name) + joins.map(\.destination.table) {
+            context.progress.state.outcomes[Self.name(of: table)] = PartOutcome(isShown: true)
         }
-        for links in try carried.filter({ try kept.contains($0.destination.table) && isSameJoin($0) }) {
-            record(links.destination.table)
-        }
-    }
-
-    private func record(_ table: String) {
-        context.progress.state.outcomes[Self.name(of: table)] = PartOutcome(isShown: true)
     }
 
     // MARK: Rules
@@ -67,8 +60,7 @@ struct KeptTables {
     }
 
     private func sourceTable(of root: String) throws -> EntityTable? {
-        let roots = context.sourceRoots(into: root)
-        return try roots.count == 1 ? roots.first.map { try context.sourceTable(of: $0) } : nil
+        try context.sourceRoot(into: root).map { try context.sourceTable(of: $0) }
     }
 
     private func isSame(_ table: EntityTable) throws -> Bool {

@@ -50,7 +50,8 @@ struct MadeLinks: Sendable {
 
 /// The sum of ``MadeLinks`` while their new objects are walked, in the order of their source objects.
 final class MadeLinksSum {
-    /// More new objects of one source object are remembered in the lookup file.
+    /// More new objects of one source object are not remembered: if one of them recurs, the sums differ, and the pairs
+    /// themselves are compared.
     private static let mostKeys = 1 << 16
 
     let links: MadeLinks
@@ -62,12 +63,9 @@ final class MadeLinksSum {
     private var isKept = true
     /// The new objects of the current source object, if one may recur.
     private var keys: Set<Int64> = []
-    /// Those for which there is no room in memory; nil if there never were any.
-    private var moreKeys: (add: Statement, removeAll: Statement)?
-    private let connection: Connection
 
     init(_ links: MadeLinks, from sum: EntrySum, in context: VerificationContext) throws {
-        (self.links, self.sum, hashKey, connection) = (links, sum, context.progress.hashKey(), context.connection)
+        (self.links, self.sum, hashKey) = (links, sum, context.progress.state.hashKey)
         find = try links.find.map { try context.connection.prepare($0) }
     }
 
@@ -76,33 +74,16 @@ final class MadeLinksSum {
             self.source = source
             isKept = try find?.finds(source) ?? true
             keys.removeAll(keepingCapacity: true)
-            try moreKeys?.removeAll.run()
         } else if links.isToOne {
             return
         }
         guard isKept else { return }
-        if links.mayRecur, try !isFirst(key) { return }
+        if links.mayRecur, !isFirst(key) { return }
         if links.isInverse { sum.add(key, source, key: hashKey) } else { sum.add(source, key, key: hashKey) }
     }
 
     /// Whether a new object is one of the current source object for the first time.
-    private func isFirst(_ key: Int64) throws -> Bool {
-        if keys.count < Self.mostKeys { return keys.insert(key).inserted }
-        if keys.contains(key) { return false }
-        let more = try moreKeys ?? prepareMoreKeys()
-        moreKeys = more
-        try more.add.bind(key, at: 1)
-        try more.add.run()
-        return connection.changes > 0
-    }
-
-    private func prepareMoreKeys() throws(DatabaseError) -> (add: Statement, removeAll: Statement) {
-        let table = "lookups.\(Connection.quoted("keys of \(links.name)"))"
-        // What a stopped call has left is of no source object of this one.
-        try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (key INTEGER PRIMARY KEY); DELETE FROM \(table)")
-        return (
-            try connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?)"),
-            try connection.prepare("DELETE FROM \(table)")
-        )
+    private func isFirst(_ key: Int64) -> Bool {
+        keys.count < Self.mostKeys ? keys.insert(key).inserted : !keys.contains(key)
     }
 }

@@ -45,16 +45,15 @@ final class MappedSourceRows {
         }
         for column in columns { _ = place(of: column) }
         var columns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
+        var paths = JoinedPaths(in: context)
         for mapping in mappings {
-            for attribute in MappedSourceRows.attributes(of: mapping, withValues: withValues, in: context) {
+            for attribute in Self.attributes(of: mapping, withValues: withValues, adding: &paths, in: context) {
                 guard let column = context.source.column(of: attribute, in: mapping.source),
                     let declared = context.sourceModel.attribute(attribute, of: mapping.source)
                 else { continue }
                 columns[mapping.source, default: [:]][attribute] = (place(of: column.name), declared)
             }
         }
-        var paths = JoinedPaths(in: context)
-        for mapping in mappings { MappedSourceRows.addPaths(of: mapping, withValues: withValues, to: &paths) }
         (self.paths, firstPathColumn) = (paths, names.count + 3)
         attributeColumns = columns
         self.places = places
@@ -65,18 +64,6 @@ final class MappedSourceRows {
             where: try entity.map {
                 "\(paths.joins.isEmpty ? "" : "o.")Z_ENT = \(try context.sourceNumber(of: $0))"
             }, range: range, in: context)
-    }
-
-    /// Adds the paths through the relationships of `$source` to an attribute.
-    private static func addPaths(
-        of mapping: ResolvedEntityMapping, withValues: Bool, to paths: inout JoinedPaths
-    ) {
-        func visit(_ expression: Expression) {
-            if let keys = keys(ofPath: expression) { return paths.add(keys, of: mapping.source) }
-            expression.parts.forEach(visit)
-        }
-        if withValues { mapping.attributes.compactMap(\.expression).forEach(visit) }
-        mapping.filter?.parts.forEach(visit)
     }
 
     private static func keys(ofPath expression: Expression) -> [String]? {
@@ -95,27 +82,30 @@ final class MappedSourceRows {
     /// Whether all values that expressions read are in the current row's statement.
     var isOwn: Bool { row.isWhole }
 
-    /// The attributes of `$source` with which a mapping's expressions begin.
+    /// The attributes of `$source` with which a mapping's expressions begin; adds the paths through its relationships to
+    /// an attribute.
     private static func attributes(
-        of mapping: ResolvedEntityMapping, withValues: Bool, in context: VerificationContext
+        of mapping: ResolvedEntityMapping, withValues: Bool, adding paths: inout JoinedPaths,
+        in context: VerificationContext
     ) -> Set<String> {
         var names = Set<String>()
-        func visit(_ expression: Expression) {
-            switch expression {
-            case .keyPath(.variable("source"), let steps), .keyPath(.evaluatedObject, let steps):
-                var name = ""
-                for case .key(let key) in steps {
-                    name += (name.isEmpty ? "" : ".") + key
-                    let attribute = context.sourceModel.attribute(name, of: mapping.source)
-                    if let attribute, attribute.type != .composite { names.insert(name) }
-                    if attribute?.type != .composite { break }
-                }
-            default: expression.parts.forEach(visit)
+        func visit(_ expression: Expression, joining: Bool) {
+            guard case .keyPath(.variable("source"), let steps) = expression.fromSource else {
+                return expression.parts.forEach { visit($0, joining: joining) }
+            }
+            if joining, let keys = keys(ofPath: expression) { paths.add(keys, of: mapping.source) }
+            var name = ""
+            for case .key(let key) in steps {
+                name += (name.isEmpty ? "" : ".") + key
+                let attribute = context.sourceModel.attribute(name, of: mapping.source)
+                if let attribute, attribute.type != .composite { names.insert(name) }
+                if attribute?.type != .composite { break }
             }
         }
-        if withValues { mapping.attributes.compactMap(\.expression).forEach(visit) }
-        mapping.filter?.parts.forEach(visit)
-        mapping.iteration.map { visit($0.elements) }
+        let values = withValues ? mapping.attributes.compactMap(\.expression) : []
+        for expression in values + (mapping.filter?.parts ?? []) { visit(expression, joining: true) }
+        // The evaluator reads the elements.
+        mapping.iteration.map { visit($0.elements, joining: false) }
         return names
     }
 

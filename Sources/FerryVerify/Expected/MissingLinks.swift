@@ -196,7 +196,7 @@ extension VerificationContext {
             try !step.hasPolicies || relationForms.get().associated.contains(mapping.position)
         else { return nil }
         try NewRows.associate(mapping, in: self)
-        let table = try associations.table(of: mapping.position)
+        let table = try associations(of: mapping.position)
         try table.flush()
         return table.name
     }

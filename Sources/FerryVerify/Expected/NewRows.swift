@@ -39,7 +39,7 @@ struct NewRows {
     func counts() throws -> [CheckPart] {
         try ranges().map { name, mapping, range in
             CheckPart(name: "made:\(name)", subject: nil) { context, outcome in
-                outcome.made = try InstanceCount.made(by: mapping, in: range, context)
+                outcome.counted = try InstanceCount.made(by: mapping, in: range, context)
             }
         }
     }
@@ -51,7 +51,7 @@ struct NewRows {
         var next = try Self.key(1, after: context.highestKeptKey(in: root), in: root)
         var rows: [(name: String, made: RowWalk.Made)] = []
         for (name, mapping, range) in try ranges() {
-            guard let count = context.progress.state.outcomes["made:\(name)"]?.made else {
+            guard let count = context.progress.state.outcomes["made:\(name)"]?.counted else {
                 throw FerryError(.internalError, "The new objects of \(root) were not counted.")
             }
             let first = next
@@ -93,7 +93,7 @@ struct NewRows {
             try context.progress.once("associations \(name)", in: context) {
                 try context.announce(mapping.name)
                 var key = made.firstKey
-                let table = try context.associations.table(of: mapping.position)
+                let table = try context.associations(of: mapping.position)
                 let objects = SourceObjects(context)
                 try Instances.eachPassing(mapping, in: made.sources, through: objects, context) { scope, element in
                     try table.add(scope.source.key, element, key)

@@ -25,7 +25,7 @@ final class RelatedObjects {
         /// The relationship of `$source`, if the rule is nothing else: it needs no evaluator.
         fileprivate let relationship: String?
 
-        fileprivate init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
+        init(_ stored: StoredRelation.Rule, in context: VerificationContext) {
             let rule = stored.relationship
             (isToMany, isInverse, side) = (stored.isToMany, stored.isInverse, stored.side)
             from = rule.from
@@ -41,8 +41,6 @@ final class RelatedObjects {
         /// Whether each object of a source entity is related to what became of itself, under its own key.
         func yieldsItself(of source: String) -> Bool { variable == "source" && whole?.source == source }
     }
-
-    func rule(_ rule: StoredRelation.Rule) -> Rule { Rule(rule, in: context) }
 
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {
@@ -61,7 +59,7 @@ final class RelatedObjects {
             if mapping.keepsPrimaryKey {
                 if mapping.policy != nil, try !isMade(source, by: mapping) { return }
                 try body(source, scope)
-            } else if let key = try context.associations.table(of: mapping.position).key(of: source, element: element) {
+            } else if let key = try context.associations(of: mapping.position).key(of: source, element: element) {
                 try body(key, scope)
             }
         }
@@ -78,7 +76,7 @@ final class RelatedObjects {
                     try body(related.key, (target.position, related.key, 0))
                 } else {
                     var element = 0
-                    try context.associations.table(of: target.position).eachKey(of: related.key) { key in
+                    try context.associations(of: target.position).eachKey(of: related.key) { key in
                         try body(key, (target.position, related.key, element))
                         element += 1
                     }

@@ -22,7 +22,7 @@ struct RelationForms: Sendable {
 
     let relations: [Known]
     /// The foreign keys to compare with the rows of a destination table.
-    private let keys: [String: [Known]]
+    let keys: [String: [Known]]
     /// The links of new objects by the position of their mapping.
     let made: [Int: [MadeLinks]]
     /// The mappings whose associations the comparison of relationships needs.
@@ -48,8 +48,6 @@ struct RelationForms: Sendable {
         }
         (self.keys, self.made, self.associated) = (keys, made, associated)
     }
-
-    func keys(ofTable table: String) -> [Known] { keys[table] ?? [] }
 }
 
 extension RelationForms.Form {
@@ -59,9 +57,7 @@ extension RelationForms.Form {
         if let links = CarriedRelation(relation, of: sources, in: context) {
             self = .carried(links)
         } else if !context.step.hasPolicies, Self.haveOwnRulesOnly(relation, in: context),
-            relation.rules.flatMap(\.relationship.mappings).allSatisfy({
-                context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false
-            })
+            relation.rules.allSatisfy({ $0.leadsToKeptObjects(in: context) })
         {
             self = .ruled
         } else if let links = try MadeLinks(relation, in: context) {
@@ -74,9 +70,9 @@ extension RelationForms.Form {
     /// Whether only the rules of their own objects fill the foreign keys of a relation: no rule of the other side, no merged
     /// objects, and a rule for every object that can have a key.
     private static func haveOwnRulesOnly(_ relation: StoredRelation, in context: VerificationContext) -> Bool {
-        guard relation.isForeignKey, relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty }) else {
-            return false
-        }
+        guard relation.links.areInRowsOfA, relation.form.other == nil,
+            relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
+        else { return false }
         return context.mappings(into: context.destinationModel.root(of: relation.key.entity)).allSatisfy { mapping in
             !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
                 || relation.rules.contains { $0.mapping.position == mapping.position }

@@ -63,7 +63,7 @@ extension RelationPairs {
 
     /// SQL of the source's positions, if the relationship and the keys of both sides are carried over.
     private func carriedOrder(of side: RelationSide) -> String? {
-        guard let rule = relation.rules.first, relation.rules.allSatisfy({ isCarried($0) }),
+        guard let rule = relation.rules.first, relation.rules.allSatisfy({ $0.isCarried(in: context) }),
             let storage = context.source.storage(
                 of: rule.relationship.sourceRelationship ?? rule.relationship.name, in: rule.mapping.source)
         else { return nil }
@@ -72,11 +72,6 @@ extension RelationPairs {
         return links.bOrder.map {
             "SELECT \(links.a) AS owner, \(links.b) AS member, \($0) AS place FROM source.\(links.table)"
         }
-    }
-
-    private func isCarried(_ rule: StoredRelation.Rule) -> Bool {
-        rule.relationship.isAutomatic && rule.mapping.keepsPrimaryKey
-            && rule.relationship.mappings.allSatisfy { context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false }
     }
 
     /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.

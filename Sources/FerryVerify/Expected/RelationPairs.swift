@@ -23,10 +23,9 @@ final class RelationPairs {
 
     init(_ known: RelationForms.Known, in context: VerificationContext) throws {
         (relation, self.context) = (known.relation, context)
-        let isRuled = if case .ruled = known.form { true } else { false }
-        areInKeyOrder = relation.links.areInRowsOfA && (isRuled || relation.rules.contains { $0.side == 0 })
+        areInKeyOrder = relation.links.areInRowsOfA && relation.rules.contains { $0.side == 0 }
         table = "lookups.pairs_\(known.number)"
-        key = context.progress.hashKey()
+        key = context.progress.state.hashKey
         sums = context.progress.state.pairs[relation.key.title] ?? Array(repeating: EntrySum(), count: 3)
         if ordersByPairs { try write() }
     }
@@ -104,8 +103,9 @@ final class RelationPairs {
             return try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachOwner)
         }
         try findOneToOne()
-        try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachSide)
-        try compareKeys(inverse, other.b, in: other.table, expected: firstForEachSideInverted)
+        let claimed = "FROM \(table)_claimed ORDER BY"
+        try compareKeys(relation.key, links.b, in: links.table, expected: "SELECT a, b \(claimed) a, b")
+        try compareKeys(inverse, other.b, in: other.table, expected: "SELECT b, a \(claimed) b")
     }
 
     private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {
@@ -195,10 +195,6 @@ final class RelationPairs {
         ["a", "b"].map { "NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.\($0) = \(pair).\($0))" }
             .joined(separator: " AND ")
     }
-
-    private var firstForEachSide: String { "SELECT a, b FROM \(table)_claimed ORDER BY a, b" }
-
-    private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
     // MARK: Comparing
 

@@ -40,27 +40,26 @@ final class RowKeys {
         let first: RelatedObjects.Rule?
     }
 
-    /// The keys that a rule of their own object fills.
-    private let ruled: [(name: String, place: Int)]
+    /// All keys of the table.
+    private let places: [(name: String, place: Int)]
     /// By position of the entity mapping.
     private let rules: [[Rule]]
-    private let needScope: [Bool]
     private let keepKeys: [Bool]
     /// Names of relations of which a key differs.
     var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.related) = (context, related)
-        var (ruled, carried): ([(name: String, place: Int)], [Carried]) = ([], [])
+        var (places, carried): ([(name: String, place: Int)], [Carried]) = ([], [])
         var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
-        for known in try context.relationForms.get().keys(ofTable: table.name) {
+        for known in try context.relationForms.get().keys[table.name] ?? [] {
             switch known.form {
             case .ruled:
                 guard let place = Self.place(of: known.relation.links.b, in: table) else { continue }
                 let name = known.relation.key.title
-                ruled.append((name, place))
+                places.append((name, place))
                 for stored in known.relation.rules {
-                    let rule = related.rule(stored)
+                    let rule = RelatedObjects.Rule(stored, in: context)
                     let isItself = rule.yieldsItself(of: stored.mapping.source)
                     rules[stored.mapping.position].append(
                         Rule(name: name, place: place, first: isItself ? nil : rule))
@@ -68,6 +67,7 @@ final class RowKeys {
             case .carried(let links):
                 for keys in links.keys where keys.destination.table == table.name {
                     guard let place = Self.place(of: keys.destination.b, in: table) else { continue }
+                    places.append((links.name, place))
                     let orderPlace = keys.destination.aOrder.flatMap { Self.place(of: $0, in: table) }
                     carried.append(
                         Carried(
@@ -78,8 +78,7 @@ final class RowKeys {
             case .made, .other: break
             }
         }
-        (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
-        needScope = rules.map { $0.contains { $0.first != nil } }
+        (self.places, self.carried, self.rules) = (places, carried, rules)
         keepKeys = context.step.entityMappings.map(\.keepsPrimaryKey)
     }
 
@@ -99,7 +98,7 @@ final class RowKeys {
     }
 
     /// Whether the keys of a mapping's objects follow from more than the object's row.
-    func needScope(for mapping: Int) -> Bool { needScope[mapping] }
+    func needScope(for mapping: Int) -> Bool { rules[mapping].contains { $0.first != nil } }
 
     // MARK: Rows
 
@@ -140,8 +139,7 @@ final class RowKeys {
 
     /// Compares a row that no mapping has made, which may hold no keys.
     func compareAdditionalRow(_ actual: TableRows) {
-        for keys in ruled where !actual.isNull(keys.place) { unshown.insert(keys.name) }
-        for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.name) }
+        for (name, place) in places where !actual.isNull(place) { unshown.insert(name) }
     }
 
     private func isOtherThanKey(_ actual: TableRows, _ place: Int) -> Bool {

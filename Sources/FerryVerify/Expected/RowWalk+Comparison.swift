@@ -14,7 +14,7 @@ extension RowWalk {
 
     func reportAdditionalRows(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
-            let entity = entityNames[actual.integer(1)]
+            let entity = context.destinationEntities[actual.integer(1)]
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
@@ -231,7 +231,7 @@ extension RowWalk {
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {
-            try context.associations.table(of: expected.position).add(scope.source.key, element, key)
+            try context.associations(of: expected.position).add(scope.source.key, element, key)
         }
         for sum in expected.links { try sum.add(scope.source.key, key) }
     }

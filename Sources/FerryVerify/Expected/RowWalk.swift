@@ -18,7 +18,6 @@ final class RowWalk {
     let root: String
     let context: VerificationContext
     let table: EntityTable
-    let entityNames: [Int64: String]
     private let keepingMappings: [ResolvedEntityMapping]
     /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
     let lookups: UniqueObjects?
@@ -43,7 +42,7 @@ final class RowWalk {
 
     let actual: TableRows
     var actualKey: Int64?
-    private var keptRows: [KeptRows] = []
+    private var keptRows: KeptRows?
 
     /// Whether ranges of objects with kept keys can be compared concurrently, because no object depends on another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
@@ -64,7 +63,6 @@ final class RowWalk {
         counts.add(known?.counts ?? [])
         nextKey = known?.nextKey
         table = try context.destinationTable(of: root)
-        entityNames = context.destinationEntities
         keepingMappings = context.keepingMappings(into: root)
         objects = SourceObjects(context)
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
@@ -96,7 +94,6 @@ final class RowWalk {
         let rows: MappedSourceRows
         /// The rows made of an entity's objects, by `Z_ENT`.
         var expected: [Int64: [ExpectedRow]] = [:]
-        var isAtEnd = false
         // Usually an object has the entity of the one before.
         private var lastNumber: Int64?
         /// The rows made of the current object: usually one, else all.
@@ -104,13 +101,6 @@ final class RowWalk {
         private(set) var all: [ExpectedRow] = []
 
         init(_ rows: MappedSourceRows) { self.rows = rows }
-
-        func step() throws { isAtEnd = try !rows.step() }
-
-        func move(to range: KeyRange) throws {
-            try rows.move(to: range)
-            try step()
-        }
 
         func findCurrent() {
             guard rows.entityNumber != lastNumber else { return }
@@ -120,29 +110,22 @@ final class RowWalk {
         }
     }
 
-    private func openKept() throws -> [KeptRows] {
-        var walks: [KeptRows] = []
-        let bySourceRoot = Dictionary(grouping: keepingMappings) { context.sourceModel.root(of: $0.source) }
-        for root in bySourceRoot.keys.inOrder(by: codeUnitOrder) {
-            let mappings = bySourceRoot[root] ?? []
-            let relatives = mappings.filter { ExpectedRow.keepsRelativesValues($0, in: context) }
-                .flatMap { ExpectedRow.relativesKeys(of: $0, in: context).map(\.source) }
-            let walk = KeptRows(
-                try MappedSourceRows(
-                    for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns + relatives,
-                    objects: objects, in: context))
-            for mapping in mappings {
-                let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
-                row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
-                row.isPlain =
-                    mapping.policy == nil && row.computed.isEmpty && !row.isLookedUp
-                    && !keys.needScope(for: mapping.position)
-                walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
-            }
-            keys.open(walk.rows)
-            walks.append(walk)
+    private func openKept() throws -> KeptRows {
+        let relatives = keepingMappings.flatMap { ExpectedRow.relativesColumns(of: $0, in: context).map(\.source) }
+        let walk = KeptRows(
+            try MappedSourceRows(
+                for: keepingMappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns + relatives,
+                objects: objects, in: context))
+        for mapping in keepingMappings {
+            let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
+            row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
+            row.isPlain =
+                mapping.policy == nil && row.computed.isEmpty && !row.isLookedUp
+                && !keys.needScope(for: mapping.position)
+            walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
         }
-        return walks
+        keys.open(walk.rows)
+        return walk
     }
 
     /// Compares the kept keys of a range.
@@ -150,36 +133,26 @@ final class RowWalk {
     /// The statements and expected rows remain for the next range: for wide tables and large families, making them takes
     /// longer than comparing some thousand rows.
     func compareKept(in range: KeyRange) throws {
-        if keptRows.isEmpty { keptRows = try openKept() }
-        let walks = keptRows
-        for walk in walks { try walk.move(to: range) }
         try begin(range)
-        while let walk = Self.lowest(of: walks) {
-            walk.findCurrent()
-            if let only = walk.only {
-                try compareKept(only, walk.rows)
-            } else {
-                for row in walk.all { try compareKept(row, walk.rows) }
+        if !keepingMappings.isEmpty {
+            let walk = try keptRows ?? openKept()
+            keptRows = walk
+            try walk.rows.move(to: range)
+            while try walk.rows.step() {
+                walk.findCurrent()
+                if let only = walk.only {
+                    try compareKept(only, walk.rows)
+                } else {
+                    for row in walk.all { try compareKept(row, walk.rows) }
+                }
+                objects.closeRow()
             }
-            objects.closeRow()
-            try walk.step()
         }
         try reportAdditionalRows(before: nil)
     }
 
     /// Frees the statements of kept objects.
-    func endKept() { keptRows = [] }
-
-    /// The walk with the lowest key of all source tables; usually there is only one.
-    private static func lowest(of walks: [KeptRows]) -> KeptRows? {
-        if walks.count == 1 { return walks[0].isAtEnd ? nil : walks[0] }
-        var lowest: KeptRows?
-        for walk in walks where !walk.isAtEnd {
-            if let known = lowest, known.rows.key <= walk.rows.key { continue }
-            lowest = walk
-        }
-        return lowest
-    }
+    func endKept() { keptRows = nil }
 
     private func compareKept(_ expected: ExpectedRow, _ rows: MappedSourceRows) throws {
         counts.byMapping[expected.position].read += 1

@@ -3,52 +3,40 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relationship of the source whose objects are all of one entity.
+/// The relationships of the source whose links all lead to objects of one entity, found once for all walkers.
 ///
-/// If all its links lead to such objects, which one ordered pass shows, a walk needs only their keys and no lookup of
-/// the objects.
-struct SoundLinks: Sendable, Hashable {
-    let entity: String
-    let relationship: String
-    /// `Z_ENT` of all related objects.
-    let number: Int64
-    private let links: StoredLinks
+/// One ordered pass shows it; then a walk needs only the keys of the objects and no lookup.
+final class SoundLinks: Sendable {
+    private let known = Locked<[PropertyKey: Bool]>([:])
 
-    /// Nil if links can lead to several entities, or are stored in the related objects' rows.
-    fileprivate init?(_ relationship: String, of entity: String, in context: VerificationContext) {
-        guard let declared = context.sourceModel.relationship(relationship, of: entity),
-            let only = context.sourceModel.family(of: declared.destinationEntity).first,
-            context.sourceModel.family(of: declared.destinationEntity).count == 1,
+    /// `Z_ENT` of all related objects; nil if links can lead to several entities or to no object, or are stored in the
+    /// related objects' rows.
+    ///
+    /// Another thread that asks meanwhile waits for the answer.
+    func number(ofRelated relationship: String, of entity: String, in context: VerificationContext) throws -> Int64? {
+        guard let other = context.sourceModel.relationship(relationship, of: entity)?.destinationEntity,
+            let only = context.sourceModel.family(of: other).first, context.sourceModel.family(of: other).count == 1,
             let number = context.source.number(of: only),
             let links = context.source.storage(of: relationship, in: entity).map(StoredLinks.init), !links.areInRowsOfB
         else { return nil }
-        (self.entity, self.relationship, self.number, self.links) = (entity, relationship, number, links)
+        return try known.withLock { known in
+            let key = PropertyKey(entity, relationship)
+            let areSound = try known[key] ?? areSound(links, to: other, number, in: context)
+            known[key] = areSound
+            return areSound ? number : nil
+        }
     }
 
-    fileprivate func areSound(in context: VerificationContext) throws -> Bool {
-        guard let declared = context.sourceModel.relationship(relationship, of: entity) else { return false }
-        let other = try context.sourceTable(of: declared.destinationEntity).name
+    private func areSound(
+        _ links: StoredLinks, to other: String, _ number: Int64, in context: VerificationContext
+    ) throws -> Bool {
         // In the order of their index, so that SQLite reads the objects in sequence.
         let lost = try context.connection.value(
             """
-            SELECT 1 FROM source.\(links.table) o LEFT JOIN source.\(other) t ON t.Z_PK = o.\(links.b)
+            SELECT 1 FROM source.\(links.table) o
+            LEFT JOIN source.\(try context.sourceTable(of: other).name) t ON t.Z_PK = o.\(links.b)
             WHERE o.\(links.b) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(links.b) LIMIT 1
             """)
         return lost == nil
-    }
-}
-
-/// The links that were found to be sound or not, once for all walkers.
-final class KnownSoundLinks: Sendable {
-    private let known = Locked<[SoundLinks: Bool]>([:])
-
-    /// The links of a relationship if they are sound; another thread that asks meanwhile waits for the answer.
-    func links(_ relationship: String, of entity: String, in context: VerificationContext) throws -> SoundLinks? {
-        guard let links = SoundLinks(relationship, of: entity, in: context) else { return nil }
-        return try known.withLock { known in
-            let areSound = try known[links] ?? links.areSound(in: context)
-            known[links] = areSound
-            return areSound ? links : nil
-        }
     }
 }

@@ -209,9 +209,10 @@ final class SourceObjects: PlainObjectSource {
         let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
         var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
         if isWalk,
-            let known = try context.soundLinks.links(relationship.property, of: relationship.entity, in: context)
+            let number = try context.soundLinks.number(
+                ofRelated: relationship.property, of: relationship.entity, in: context)
         {
-            related = "\(link).\(links.b), \(known.number)"
+            related = "\(link).\(links.b), \(number)"
             tables += " WHERE \(link).\(links.b) IS NOT NULL AND"
         } else {
             if !links.areInRowsOfB {

@@ -18,6 +18,15 @@ struct StoredRelation: Sendable {
         /// Whether the rule mirrors the source's other side, which counts only if the two sides differ.
         var isMirrored = false
 
+        /// Whether it relates objects that keep their keys as the source does.
+        func isCarried(in context: VerificationContext) -> Bool {
+            relationship.isAutomatic && mapping.keepsPrimaryKey && leadsToKeptObjects(in: context)
+        }
+
+        func leadsToKeptObjects(in context: VerificationContext) -> Bool {
+            relationship.mappings.allSatisfy { context.step.entityMapping(named: $0)?.keepsPrimaryKey == true }
+        }
+
         /// The side of its pairs: 0 for `a`, 1 for `b`, 2 if it is mirrored.
         var side: Int { isMirrored ? 2 : isInverse ? 1 : 0 }
     }
@@ -29,9 +38,6 @@ struct StoredRelation: Sendable {
 
     var key: PropertyKey { form.key }
     var links: StoredLinks { form.links }
-
-    /// Whether each object of `a` has at most one key, in its own row.
-    var isForeignKey: Bool { links.areInRowsOfA && form.other == nil }
 
     /// Whether a join table may hold a link in either direction.
     var isReflexive: Bool { form.isReflexive && !links.areInRowsOfA }

@@ -80,18 +80,33 @@ final class UniqueObjects {
         let places: [Int?]
         let table: String
         /// Whether no two objects have equal values: then an object with the sought ones is the first.
-        var isDistinct = true
+        var isDistinct: Bool
         /// The hash of the last search; nil if its values equal no others.
         var sought: UniqueHash?
         /// The hash of the destination's row at a key: usually several searches see the same one.
         private var stored: (key: Int64, hash: UniqueHash?)?
         let recent: RecentObjects
-        fileprivate var find, add, remove: Statement?
+        let find, add, remove: Statement
 
-        init(_ mapping: ResolvedEntityMapping, places: [Int?], number: Int, bytes: Int) {
-            (search, entity, self.places) = (UniqueSearch(mapping), mapping.destination, places)
-            table = "lookups.unique_\(number)_\(mapping.position)"
+        /// Fills the table, unless an earlier call did.
+        init(
+            _ mapping: ResolvedEntityMapping, places: [Int?], bytes: Int, _ key: KeyedHash.Key,
+            in context: VerificationContext
+        ) throws {
+            let (search, entity) = (UniqueSearch(mapping), mapping.destination)
+            let table = "lookups.unique_\(mapping.position)"
+            try context.progress.once("values of \(table)", in: context) {
+                try UniqueObjects.fill(table, search, entity, key, in: context)
+            }
+            (self.search, self.entity, self.places, self.table) = (search, entity, places, table)
+            isDistinct = !context.progress.state.repeated.contains(table)
             recent = RecentObjects(bytes: bytes)
+            find = try context.connection.prepare("SELECT key FROM \(table) WHERE hash = ?")
+            remove = try context.connection.prepare("DELETE FROM \(table) WHERE hash = ? AND key = ?")
+            add = try context.connection.prepare(
+                """
+                INSERT INTO \(table) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET key = min(key, excluded.key)
+                """)
         }
 
         /// The hash of a destination row; nil if its values equal no others.
@@ -105,14 +120,13 @@ final class UniqueObjects {
     }
 
     private let lookups: [Lookup]
-    private let root: String
     private let key: KeyedHash.Key
     private let context: VerificationContext
 
-    /// The objects that the mappings find in a root table; the number distinguishes root tables.
-    init(_ mappings: [ResolvedEntityMapping], of root: String, number: Int, in context: VerificationContext) throws {
-        (self.root, self.context) = (root, context)
-        key = context.progress.hashKey()
+    /// The objects that the mappings find in a root table.
+    init(_ mappings: [ResolvedEntityMapping], of root: String, in context: VerificationContext) throws {
+        self.context = context
+        key = context.progress.state.hashKey
         var searches: [ResolvedEntityMapping] = []
         for mapping in mappings where !mapping.unique.isEmpty {
             let isKnown = searches.contains {
@@ -122,13 +136,13 @@ final class UniqueObjects {
         }
         let bytes = context.verification.knownValueBytes / max(1, searches.count)
         let columns = try context.destinationTable(of: root).columns
-        lookups = searches.map { mapping in
+        lookups = try searches.map { [key] mapping in
             let places = mapping.unique.map { attribute in
                 context.destination.column(of: attribute, in: mapping.destination).flatMap { column in
                     columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
                 }
             }
-            return Lookup(mapping, places: places, number: number, bytes: bytes)
+            return try Lookup(mapping, places: places, bytes: bytes, key, in: context)
         }
     }
 
@@ -136,30 +150,17 @@ final class UniqueObjects {
 
     // MARK: Filling
 
-    /// Fills the tables, unless an earlier call did.
-    func fill() throws {
-        for lookup in lookups {
-            try context.progress.once("values of \(lookup.table)", in: context) { try fill(lookup) }
-            lookup.isDistinct = !context.progress.state.repeated.contains(lookup.table)
-            let place = "\(lookup.table) WHERE hash = ?"
-            lookup.find = try context.connection.prepare("SELECT key FROM \(place)")
-            lookup.remove = try context.connection.prepare("DELETE FROM \(place) AND key = ?")
-            lookup.add = try context.connection.prepare(
-                """
-                INSERT INTO \(lookup.table) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET key = min(key, excluded.key)
-                """)
-        }
-    }
-
-    private func fill(_ lookup: Lookup) throws {
+    private static func fill(
+        _ table: String, _ search: UniqueSearch, _ entity: String, _ key: KeyedHash.Key,
+        in context: VerificationContext
+    ) throws {
         let connection = context.connection
-        let columns = lookup.search.attributes.map { attribute in
-            context.destination.column(of: attribute, in: lookup.entity).map { Connection.quoted($0.name) } ?? "NULL"
+        let columns = search.attributes.map { attribute in
+            context.destination.column(of: attribute, in: entity).map { Connection.quoted($0.name) } ?? "NULL"
         }
-        let function = "ferry_hash_of_\(lookup.table.dropFirst("lookups.".count))"
+        let function = "ferry_hash_of_\(table.dropFirst("lookups.".count))"
         var rows: Int64 = 0
-        try connection.register(function, arguments: columns.count, deterministic: false) {
-            [key] arguments, result in
+        try connection.register(function, arguments: columns.count, deterministic: false) { arguments, result in
             rows += 1
             var hash = ValuesHash(key)
             for index in 0..<columns.count {
@@ -173,16 +174,16 @@ final class UniqueObjects {
             }
             withUnsafeBytes(of: hash.finish()) { result.setBlob($0) }
         }
-        let known = lookup.search.nilIsEqual ? "" : columns.map { " AND \($0) IS NOT NULL" }.joined()
+        let known = search.nilIsEqual ? "" : columns.map { " AND \($0) IS NOT NULL" }.joined()
         try connection.execute(
             """
-            CREATE TABLE \(lookup.table) (hash BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID;
-            INSERT OR IGNORE INTO \(lookup.table)
+            CREATE TABLE \(table) (hash BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID;
+            INSERT OR IGNORE INTO \(table)
             SELECT \(function)(\(columns.joined(separator: ", "))), Z_PK
-            FROM destination.\(try context.destinationTable(of: root).name) NOT INDEXED
-            WHERE Z_ENT = \(try context.destinationNumber(of: lookup.entity))\(known) ORDER BY 1, 2
+            FROM destination.\(try context.destinationTable(of: entity).name) NOT INDEXED
+            WHERE Z_ENT = \(try context.destinationNumber(of: entity))\(known) ORDER BY 1, 2
             """)
-        if connection.changes < rows { context.progress.state.repeated.insert(lookup.table) }
+        if connection.changes < rows { context.progress.state.repeated.insert(table) }
     }
 
     // MARK: The walk
@@ -195,16 +196,16 @@ final class UniqueObjects {
         guard
             let lookup = lookups.first(where: {
                 $0.entity == mapping.destination && $0.search == expected.search
-            }), let find = lookup.find
+            })
         else { preconditionFailure("no lookup for \(mapping.name)") }
         lookup.sought = lookup.search.hash(of: sought, key)
         guard let hash = lookup.sought else { return nil }
         if lookup.isDistinct, let stored, try lookup.hash(of: stored, key) == hash { return nil }
         if let known = lookup.recent.find(hash) { return known }
-        try find.bind(hash)
-        defer { find.reset() }
-        guard try find.step() else { return nil }
-        let found = find.integer(0)
+        try lookup.find.bind(hash)
+        defer { lookup.find.reset() }
+        guard try lookup.find.step() else { return nil }
+        let found = lookup.find.integer(0)
         guard found < next else { return nil }
         lookup.recent.add(hash, key: found)
         return found
@@ -232,8 +233,8 @@ final class UniqueObjects {
                 lookup.isDistinct = false
                 context.progress.state.repeated.insert(lookup.table)
             }
-            if let found, found != right { try lookup.remove?.run(found, key: key) }
-            if let right { try lookup.add?.run(right, key: key) }
+            if let found, found != right { try lookup.remove.run(found, key: key) }
+            if let right { try lookup.add.run(right, key: key) }
         }
     }
 }

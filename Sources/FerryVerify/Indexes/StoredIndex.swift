@@ -220,7 +220,7 @@ struct EntrySum: Equatable, Sendable, Codable {
     init(
         of columns: [String], _ tail: String, about subject: String, in context: VerificationContext
     ) throws {
-        let sums = RowSums([.init(columns: Array(columns.indices))], key: context.progress.hashKey())
+        let sums = RowSums([.init(columns: Array(columns.indices))], key: context.progress.state.hashKey)
         try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
             try context.announce(subject)
         }

@@ -16,18 +16,6 @@ struct KeyRange: Sendable, Hashable {
     /// Limits the outcomes kept in memory; enough parts that no walker is idle for long at the end.
     private static let mostParts: UInt64 = 64
 
-    /// The lowest and the highest key of a table, whose name includes its schema.
-    static func keys(
-        of table: String, numberedBy key: String = "Z_PK", on connection: Connection
-    ) throws -> (lowest: Int64, highest: Int64) {
-        // In one query, SQLite would scan every row.
-        let (lowest, highest) = (
-            try connection.integer("SELECT min(\(key)) FROM \(table)"),
-            try connection.integer("SELECT max(\(key)) FROM \(table)")
-        )
-        return (lowest ?? 0, highest ?? 0)
-    }
-
     func condition(on key: String) -> String {
         let bounds = [
             above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
@@ -35,13 +23,16 @@ struct KeyRange: Sendable, Hashable {
         return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
-    /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,
-    /// and more if the keys of the table, or the key to reach, are many, or rows of so many columns are read.
+    /// Consecutive ranges that together hold every key of a table, whose name includes its schema, up to a last one, each
+    /// with the name of its part: at least one, and more if the keys of the table, or the key to reach, are many, or rows of
+    /// so many columns are read.
     static func parts(
         _ name: String, of table: String, columns: Int = 1, numberedBy key: String = "Z_PK",
         reaching reached: Int64 = .min, last: Int64 = .max, on connection: Connection
     ) throws -> [(name: String, range: KeyRange)] {
-        let (lowest, highest) = try keys(of: table, numberedBy: key, on: connection)
+        // In one query, SQLite would scan every row.
+        let lowest = try connection.integer("SELECT min(\(key)) FROM \(table)") ?? 0
+        let highest = try connection.integer("SELECT max(\(key)) FROM \(table)") ?? 0
         let end = min(max(highest, reached), last)
         let span = lowest < end ? UInt64(bitPattern: end &- lowest) : 0
         let width = UInt64(max(1, columns / columnsOfKey))

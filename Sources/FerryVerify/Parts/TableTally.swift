@@ -28,7 +28,7 @@ struct TableTally: Sendable {
         try context.destinationTables.filter { !KeptTables.hold($0.name, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
             let indexed = try context.indexedTables.get()[table.name]?.rows ?? IndexedRows([])
-            let key = context.progress.hashKey()
+            let key = context.progress.state.hashKey
             return try ranges(of: table, in: context).map { name, range in
                 CheckPart(name: name, subject: table.name) { context, outcome in
                     let (sums, counts) = try indexed.sums(
@@ -139,8 +139,6 @@ struct TableTally: Sendable {
 /// Makes the counts of ``TableTally`` for other checks; it reports nothing itself.
 struct TallyCheck: Check {
     static let name = "tally"
-    static let isQuick = true
-    static let scope = CheckScope.any
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { try TableTally.parts(in: context) }
 }

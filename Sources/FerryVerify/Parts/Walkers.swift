@@ -189,8 +189,6 @@ struct PartOutcome: Sendable, Codable {
     /// Whether all keys that the part checks lead to objects whose keys, in a one-to-one, lead back; nil if the part
     /// checks no keys.
     var leads: Bool?
-    /// Objects that a mapping makes of a range.
-    var made: Int64?
     /// Whether the part found no difference; if not, the check itself reports the differences.
     var isShown = false
     /// Relations whose foreign keys the row comparison could not confirm.
@@ -202,7 +200,7 @@ struct PartOutcome: Sendable, Codable {
 
     /// All numbers of rows, without the report and the counts of mappings.
     var numbers: [Int64] {
-        let single = [rows, made ?? 0, counted ?? 0, misplaced ?? 0]
+        let single = [rows, counted ?? 0, misplaced ?? 0]
         return single + (tally ?? []) + ((sums ?? []) + (links ?? [:]).values).map(\.count)
     }
 }

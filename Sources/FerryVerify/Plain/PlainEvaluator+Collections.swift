@@ -246,11 +246,19 @@ extension PlainEvaluator {
         guard isCollection(comparison.right, in: scope) else {
             return try rule.holds(try value(of: comparison.right, in: scope).plain, .contains, left)
         }
-        var isFound = false
         let equality = Predicate.Comparison(
             left: .variable(""), comparator: .equal, right: comparison.left, options: comparison.options)
-        let members = PlainVisitor { if try rule.holds(left, .equal, $0.plain) { isFound = true } }
-        try eachMember(of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope, members)
+        return try isMember(left, of: comparison.right, by: rule, meeting: .comparison(equality), in: scope)
+    }
+
+    /// Whether a value is a member of a collection; a look-up may leave out some that do not meet a condition.
+    func isMember(
+        _ value: PlainValue, of collection: Expression, by rule: PlainComparison, meeting condition: Predicate? = nil,
+        in scope: PlainScope
+    ) throws -> Bool {
+        var isFound = false
+        let members = PlainVisitor { if try rule.holds(value, .equal, $0.plain) { isFound = true } }
+        try eachMember(of: collection, meeting: condition, as: .variable(""), in: scope, members)
         return isFound
     }
 

@@ -50,15 +50,6 @@ extension PlainEvaluator {
         }
     }
 
-    func isMember(
-        _ value: PlainValue, of collection: Expression, by rule: PlainComparison, in scope: PlainScope
-    ) throws -> Bool {
-        var isFound = false
-        let members = PlainVisitor { if try rule.holds(value, .equal, $0.plain) { isFound = true } }
-        _ = try eachMember(of: collection, in: scope, members)
-        return isFound
-    }
-
     /// Calls the body with each member of a set once, without nil.
     ///
     /// Members of a literal list are in list order, others in ascending order, objects by key.

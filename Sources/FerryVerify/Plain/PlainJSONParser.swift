@@ -22,15 +22,6 @@ struct PlainJSONParser {
     mutating func document(
         _ member: (([UInt8], Range<Int>) -> Void)?
     ) throws(PlainJSON.Invalid) -> Range<Int> {
-        let value = try value(member)
-        skipBlanks()
-        guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
-        return value
-    }
-
-    private mutating func value(
-        _ member: (([UInt8], Range<Int>) -> Void)?
-    ) throws(PlainJSON.Invalid) -> Range<Int> {
         // The name of the outermost object's member whose value comes next, if it is asked for.
         var name: [UInt8]?
         while true {
@@ -54,7 +45,12 @@ struct PlainJSONParser {
                 open.removeLast()
                 start = innermost.start
             }
-            if open.isEmpty { return start..<offset }
+            if open.isEmpty {
+                let value = start..<offset
+                skipBlanks()
+                guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
+                return value
+            }
         }
     }
 
@@ -154,7 +150,12 @@ struct PlainJSONParser {
     /// The bytes in memory up to the next quote, backslash or control character.
     private func unescaped() -> ArraySlice<UInt8> {
         let place = min(offset - piece.start, piece.bytes.count)
-        return piece.bytes[place..<PlainText.end(ofUnescaped: piece.bytes, from: place)]
+        let end = piece.bytes.withUnsafeBufferPointer { bytes in
+            var end = place
+            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5c { end += 1 }
+            return end
+        }
+        return piece.bytes[place..<end]
     }
 
     private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {

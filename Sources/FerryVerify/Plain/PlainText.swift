@@ -41,15 +41,6 @@ package final class PlainText {
 
     func byte(at offset: Int) -> UInt8? { piece(at: offset).map { $0.bytes[offset - $0.start] } }
 
-    /// The place of the next quote, backslash or control character.
-    static func end(ofUnescaped bytes: [UInt8], from place: Int) -> Int {
-        bytes.withUnsafeBufferPointer { bytes in
-            var end = place
-            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5c { end += 1 }
-            return end
-        }
-    }
-
     func slice(_ range: Range<Int>) throws -> ArraySlice<UInt8> {
         if range.lowerBound >= start, range.upperBound <= start + window.count {
             return window[(range.lowerBound - start)..<(range.upperBound - start)]

@@ -1,27 +1,6 @@
 internal import FerrySQLite
 
-/// The destination object of each source object (and element), for entity mappings that give new keys.
-final class AssociationTables {
-    private let connection: Connection
-    private var tables: [Int: AssociationTable] = [:]
-
-    init(_ connection: Connection) { self.connection = connection }
-
-    /// To be called before the lookup file is committed.
-    func flush() throws(DatabaseError) {
-        for table in tables.values { try table.flush() }
-    }
-
-    /// By the position of the mapping.
-    func table(of position: Int) throws(DatabaseError) -> AssociationTable {
-        if let known = tables[position] { return known }
-        let table = try AssociationTable("lookups.association_\(position)", on: connection)
-        tables[position] = table
-        return table
-    }
-}
-
-/// The associations of one mapping.
+/// The destination object of each source object (and element), for an entity mapping that gives new keys.
 final class AssociationTable {
     let name: String
     private let rows: IntegerRows
@@ -44,7 +23,7 @@ final class AssociationTable {
         try rows.add(source, element, key)
     }
 
-    /// To be called before the table is read by other statements.
+    /// To be called before the table is read by other statements, or the lookup file is committed.
     func flush() throws(DatabaseError) { try rows.flush() }
 
     /// Calls the body with each destination key of a source object, in the order of elements.
