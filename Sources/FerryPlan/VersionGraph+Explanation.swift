@@ -19,7 +19,7 @@ extension VersionGraph {
     }
 
     private func reason(for edge: Edge) -> String {
-        let isChosen = if case .search = route.choice { false } else { true }
+        let isChosen = if case .automatic = route.choice { false } else { true }
         let chosen = isChosen ? "chosen; " : ""
         guard edge.isInferred else {
             let models = edge.mappingModels.map(\.name).joined(separator: ", ")
@@ -56,7 +56,7 @@ extension VersionGraph {
 
     /// Notes the path in version order, if another one was taken.
     private func comparison(_ names: [String], _ path: [Edge]) -> [String] {
-        guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
+        guard case .automatic = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
             return []
         }
         let inOrder = nodes(from: source, to: target).map { catalog.displayName(of: $0) }

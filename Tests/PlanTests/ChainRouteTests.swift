@@ -10,7 +10,7 @@ struct ChainRouteTests {
     private let versions = PlanFixture.versions(["V1", "V2", "V3", "V4"])
 
     private static func list(_ names: String...) -> ChainRoute {
-        ChainRoute(choice: .list(names, origin: "Chain.txt"))
+        ChainRoute(choice: .versions(names), origin: "Chain.txt")
     }
 
     // MARK: A list
@@ -41,7 +41,7 @@ struct ChainRouteTests {
             (["V1", "V3", "V1", "V4"], "V1 cannot follow V3"),
         ])
     func refusesList(names: [String], words: String) throws {
-        let route = ChainRoute(choice: .list(names, origin: "Chain.txt"))
+        let route = ChainRoute(choice: .versions(names), origin: "Chain.txt")
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
         let refusal = try #require(plan.refusals.first)
         #expect(refusal.message.contains(words), "\(refusal.message)")
@@ -67,7 +67,7 @@ struct ChainRouteTests {
     func asks() throws {
         let asked = Locked<[VersionQuestion]>([])
         let route = ChainRoute(
-            choice: .ask { question in
+            choice: .next { question in
                 asked.withLock { $0.append(question) }
                 return question.version == "V1" ? "V3" : nil
             })
@@ -82,7 +82,7 @@ struct ChainRouteTests {
 
     @Test("A closure's answer that is no version, or that makes a cycle, is refused", arguments: ["V9", "V1"])
     func refusesAnswer(name: String) throws {
-        let route = ChainRoute(choice: .ask { _ in name })
+        let route = ChainRoute(choice: .next { _ in name })
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
         #expect(plan.refusals.first?.message.contains(name) == true)
     }
@@ -91,7 +91,7 @@ struct ChainRouteTests {
     func passesOnErrors() throws {
         struct Own: Error {}
         let plan = try PlanFixture.plan(
-            versions, [], from: "V1", to: "V4", route: ChainRoute(choice: .ask { _ in throw Own() }))
+            versions, [], from: "V1", to: "V4", route: ChainRoute(choice: .next { _ in throw Own() }))
         #expect(plan.refusals.first?.cause is Own)
     }
 
@@ -106,7 +106,7 @@ struct ChainRouteTests {
         let refusal = try #require(plan.refusals.first)
         #expect(refusal.code == .unreachable)
         #expect(refusal.message.contains("none may be inferred"))
-        let listed = ChainRoute(choice: .list(["V1", "V3"], origin: "Chain.txt"), infers: false)
+        let listed = ChainRoute(choice: .versions(["V1", "V3"]), origin: "Chain.txt", infers: false)
         let other = try PlanFixture.plan(versions, [], from: "V1", to: "V3", route: listed)
         #expect(other.refusals.first?.message.contains("V3 cannot follow V1") == true)
     }
@@ -122,7 +122,7 @@ struct ChainRouteTests {
             version("V2", Attribute(name: "heading", type: .string, renamingIdentifier: "title")),
             version("V3", Attribute(name: "heading", type: .string)),
         ]
-        let asked = ChainRoute(choice: .ask { $0.version == "V1" ? "V2" : "V3" })
+        let asked = ChainRoute(choice: .next { $0.version == "V1" ? "V2" : "V3" })
         for route in [Self.list("V1", "V2", "V3"), Self.list("V1", "V2"), asked] {
             let plan = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: route)
             #expect(plan.refusals.isEmpty && plan.chain == ["V1", "V3"] && plan.losses.isEmpty)

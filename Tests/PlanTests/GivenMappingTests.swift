@@ -92,7 +92,7 @@ struct GivenMappingTests {
         #expect(plan.refusals.first?.message.contains("v1tov2") == true)
         let chosen = try PlanFixture.plan(
             versions, models, from: "v1", to: "v3",
-            route: ChainRoute(choice: .list(["v1", "v3"], origin: "the list")))
+            route: ChainRoute(choice: .versions(["v1", "v3"]), origin: "the list"))
         #expect(chosen.refusals.isEmpty && chosen.chain == ["v1", "v3"])
     }
 

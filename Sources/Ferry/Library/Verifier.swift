@@ -208,7 +208,7 @@ public struct Verifier: Sendable {
         if let copying = run?.copying { planner.copying = copying }
         if let chain = run?.chain, chain.first == from, chain.last == to {
             // The chain of the run, which may depend on rows or options.
-            planner.route.choice = .list(chain, origin: "the log of the migration")
+            planner.route = ChainRoute(choice: .versions(chain), origin: "the log of the migration")
             planner.route.allowsDowngrade = true
         }
         let plan = planner.plan(from: version, to: target, rows: [:], areRowsEstimated: true)
