@@ -253,16 +253,15 @@ public struct Verifier: Sendable {
     }
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
-        let path = try RunPlace.existing(url.filePath, files: files)
-        return try OpenedStore.reading(path, files: files) { opened in
+        try OpenedStore.reading(url.filePath, files: files) { opened in
             let before = try opened.sourceGuard.fingerprint()
             let result = try body(opened)
             // Several connections read, each from the state that it finds.
             if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
-                throw FerryError.namingRun(
-                    FerryError(
-                        .sourceChanged, "\(path) was modified during verification: \(change).",
-                        remedy: "Close the programs that use it, and \(action: .again)."), on: path, files: files)
+                let error = FerryError(
+                    .sourceChanged, "\(opened.path) was modified during verification: \(change).",
+                    remedy: "Close the programs that use it, and \(action: .again).")
+                throw FerryError.namingRun(error, on: opened.path, files: files)
             }
             return result
         }
