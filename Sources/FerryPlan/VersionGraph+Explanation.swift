@@ -3,19 +3,18 @@ internal import FerryMapping
 internal import FerryModel
 
 extension VersionGraph {
-    /// Explains a path: the reason for each edge, the version order, and rejected paths.
-    func explanation(of path: [Edge]) -> ChainExplanation {
-        var explanation = ChainExplanation()
+    /// The links of a path, each with its reason.
+    func links(of path: [Edge]) -> [ChainLink] {
         let names = names(of: path)
-        for (index, edge) in path.enumerated() {
-            explanation.edges.append(
-                ChainExplanation.Edge(
-                    from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
+        return path.enumerated().map { index, edge in
+            ChainLink(from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge))
         }
-        explanation.notes =
-            [order] + obstacleNotes() + comparison(names, path) + straightNotes() + routeNotes + equalTarget(path)
-            + unused(path)
-        return explanation
+    }
+
+    /// Notes on the order of the versions and on rejected paths.
+    func notes(on path: [Edge]) -> [String] {
+        [order] + obstacleNotes() + comparison(names(of: path), path) + straightNotes() + routeNotes
+            + equalTarget(path) + unused(path)
     }
 
     private func reason(for edge: Edge) -> String {
@@ -170,19 +169,4 @@ extension VersionGraph {
         let next = (route.infers ? leading : Array(order)).first { place($0) > place(last) }
         return (named(last), named(next ?? target))
     }
-}
-
-/// The reasons for a chain.
-package struct ChainExplanation: Sendable {
-    /// A step from one version to the next.
-    package struct Edge: Sendable {
-        package var from: String
-        package var to: String
-        package var isInferred: Bool
-        package var reason: String
-    }
-
-    package var edges: [Edge] = []
-    /// Notes on the version order and on rejected paths.
-    package var notes: [String] = []
 }

@@ -22,7 +22,7 @@ struct ChainRouteTests {
         #expect(plan.refusals.isEmpty)
         #expect(plan.chain == ["V1", "V3", "V4"])
         #expect(plan.steps.map(\.isInferred) == [true, false])
-        #expect(plan.explanation.edges.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
+        #expect(plan.links.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
     }
 
     @Test("A store begins at its own version in a list, and a target ends the list")
@@ -171,7 +171,7 @@ struct ChainRouteTests {
         #expect(
             plan.allWarnings.map(\.message)
                 == ["Book.copies is lost, at most 7 values: V1 does not have it."])
-        #expect(plan.explanation.edges.map(\.reason) == ["inferred backwards: there is no mapping model"])
+        #expect(plan.links.map(\.reason) == ["inferred backwards: there is no mapping model"])
         let book = try #require(plan.steps[0].resolved.entityMappings.first)
         #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
     }
@@ -274,13 +274,13 @@ struct ChainRouteTests {
         let models = [PlanFixture.mappingModel("V1", "V3"), PlanFixture.mappingModel("V2", "V4")]
         let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4")
         #expect(plan.chain == ["V1", "V3", "V4"])
-        #expect(plan.explanation.edges.map(\.isInferred) == [false, true])
+        #expect(plan.links.map(\.isInferred) == [false, true])
         #expect(
-            plan.explanation.edges.map(\.reason) == [
+            plan.links.map(\.reason) == [
                 "by mapping model V1toV3", "inferred: there is no mapping model",
             ])
         #expect(
-            plan.explanation.notes == [
+            plan.notes == [
                 "Versions are ordered by name, bundles by path.",
                 "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: mapping models are used where possible (1 inferred), "
                     + "then the fewest steps (2).",
