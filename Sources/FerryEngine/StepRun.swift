@@ -169,6 +169,7 @@ private struct StepFailure {
     init(_ cause: any Error, whileDoing work: String) {
         self.cause = cause
         error = (cause as? DatabaseError).map { FerryError(database: $0, whileDoing: work) } ?? (cause as? FerryError)
+        if cause is DatabaseError, error?.code == .databaseFailed { error?.message += " The store is unchanged." }
     }
 
     init(_ cause: any Error, inStore path: String) {
