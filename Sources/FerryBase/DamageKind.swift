@@ -31,3 +31,15 @@ public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomS
     /// Persistent history of entities without a successor in the new version.
     public static let droppedHistory = Self(rawValue: "droppedHistory")
 }
+
+/// One kind of damage in the rows of an entity, or in the values of one of its properties.
+public struct StoreDamage: Sendable, Hashable, Codable {
+    public var kind: DamageKind
+    public var entity: String
+    public var property: String?
+    public var rows: Int64
+
+    package init(kind: DamageKind, entity: String, property: String? = nil, rows: Int64) {
+        (self.kind, self.entity, self.property, self.rows) = (kind, entity, property, rows)
+    }
+}

@@ -41,7 +41,22 @@ public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, Custom
     public static let row = Self(rawValue: "row")
 }
 
-/// A version of a chain for which `ChainChoice.next` chooses the next one.
+/// The versions that a migration passes through.
+public enum ChainChoice: Sendable {
+    /// Along mapping models; by inference to the next version in version order if no mapping model leads on.
+    case automatic
+    /// Through these versions, by name and in this order, beginning with the store's version.
+    ///
+    /// Without a target of its own the migration leads to the last of these versions.
+    case versions([String])
+    /// Through the versions that the closure returns for each version of the chain; nil leaves the rest to Ferry.
+    ///
+    /// Ferry calls the closure when it makes a plan: in a call that plans, and again in each call that runs or resumes.
+    /// The closure must return the same names each time.
+    case next(@Sendable (VersionQuestion) throws -> String?)
+}
+
+/// A version of a chain for which ``ChainChoice/next(_:)`` chooses the next one.
 public struct VersionQuestion: Sendable, Hashable {
     /// The version that the chain has reached.
     public var version: String

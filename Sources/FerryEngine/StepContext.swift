@@ -2,7 +2,7 @@ package import FerryBase
 internal import FerryMapping
 internal import FerryPlan
 package import FerrySQLite
-package import FerryStore
+internal import FerryStore
 
 /// The shared state of a step's run: the connection, both layouts, and the program.
 final class StepContext {

@@ -164,27 +164,21 @@ extension StepRun {
 /// The error of a step whose unit, or whose transaction, was rolled back.
 private struct StepFailure {
     private let cause: any Error
-    private let error: FerryError?
+    private var error: FerryError?
 
     init(_ cause: any Error, whileDoing work: String) {
         self.cause = cause
         error = (cause as? DatabaseError).map { FerryError(database: $0, whileDoing: work) } ?? (cause as? FerryError)
+        if cause is DatabaseError, error?.code == .databaseFailed { error?.message += " The store is unchanged." }
     }
 
     init(_ cause: any Error, inStore path: String) {
         self.init(cause, whileDoing: "migrating in place")
-        guard let failed = cause as? DatabaseError, var error else { return }
-        if failed.isBusy {
-            error = FerryError(
-                .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
-                remedy: "Close the app and \(action: .again).", cause: failed)
-        } else if !failed.isInterrupted, !failed.isTooBig, !failed.isOutOfMemory {
-            error.remedy = "The store is unchanged; \(action: .again)."
-        }
-        self = Self(cause: cause, error: error)
+        guard (cause as? DatabaseError)?.isBusy == true else { return }
+        error = FerryError(
+            .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
+            remedy: "Close the app and \(action: .again).", cause: cause)
     }
-
-    private init(cause: any Error, error: FerryError?) { (self.cause, self.error) = (cause, error) }
 
     /// The error with the object that a statement cannot write.
     func located(in context: StepContext?) throws -> any Error {
@@ -199,34 +193,6 @@ private struct StepFailure {
             guard context.isAltering else { return error }
             return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
         default: return error
-        }
-    }
-}
-
-extension FerryError {
-    /// Wraps an SQLite error in a message that names the failed work.
-    init(database error: DatabaseError, whileDoing work: String) {
-        if error.isInterrupted {
-            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to continue.", cause: error)
-        } else if error.isTooBig {
-            self.init(
-                .valueTooLarge, "A value or a row is too large for memory while \(work).",
-                remedy: """
-                    Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times its size, and \
-                    \(action: .again).
-                    """, cause: error)
-        } else if error.isOutOfMemory {
-            self.init(
-                .outOfMemory, "SQLite ran out of memory while \(work).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
-        } else if error.isFull {
-            self.init(
-                .databaseFailed, "The disk is full while \(work).",
-                remedy: "Free space on it and \(action: .again) to continue.", cause: error)
-        } else {
-            self.init(
-                .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
-                remedy: "The store is unchanged; \(action: .again) to continue.", cause: error)
         }
     }
 }

@@ -11,7 +11,10 @@ package struct MigrationPlan: Sendable {
     /// The reasons why the plan cannot run.
     package var refusals: [FerryError]
     package var warnings: [FerryWarning] = []
-    package var explanation = ChainExplanation()
+    /// The reason for each part of the chain.
+    package var links: [ChainLink] = []
+    /// Notes on the order of the versions and on rejected chains.
+    package var notes: [String] = []
     package var losses: [ChainLoss] = []
     /// The properties of the store whose values are computed anew.
     package var transformed: [StoredProperty] = []

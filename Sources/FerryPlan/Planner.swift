@@ -100,7 +100,7 @@ package struct Planner: Sendable {
             }
             let edges = try graph.path()
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
-            plan.explanation = graph.explanation(of: edges)
+            (plan.links, plan.notes) = (graph.links(of: edges), graph.notes(on: edges))
             for (index, edge) in edges.enumerated() {
                 var (step, problems) = planStep(edge)
                 step?.versions = Array(plan.chain[index...index + 1])

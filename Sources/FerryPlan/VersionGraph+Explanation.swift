@@ -3,23 +3,22 @@ internal import FerryMapping
 internal import FerryModel
 
 extension VersionGraph {
-    /// Explains a path: the reason for each edge, the version order, and rejected paths.
-    func explanation(of path: [Edge]) -> ChainExplanation {
-        var explanation = ChainExplanation()
+    /// The links of a path, each with its reason.
+    func links(of path: [Edge]) -> [ChainLink] {
         let names = names(of: path)
-        for (index, edge) in path.enumerated() {
-            explanation.edges.append(
-                ChainExplanation.Edge(
-                    from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
+        return path.enumerated().map { index, edge in
+            ChainLink(from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge))
         }
-        explanation.notes =
-            [order] + obstacleNotes() + comparison(names, path) + straightNotes() + routeNotes + equalTarget(path)
-            + unused(path)
-        return explanation
+    }
+
+    /// Notes on the order of the versions and on rejected paths.
+    func notes(on path: [Edge]) -> [String] {
+        [order] + obstacleNotes() + comparison(names(of: path), path) + straightNotes() + routeNotes
+            + equalTarget(path) + unused(path)
     }
 
     private func reason(for edge: Edge) -> String {
-        let isChosen = if case .search = route.choice { false } else { true }
+        let isChosen = if case .automatic = route.choice { false } else { true }
         let chosen = isChosen ? "chosen; " : ""
         guard edge.isInferred else {
             let models = edge.mappingModels.map(\.name).joined(separator: ", ")
@@ -56,7 +55,7 @@ extension VersionGraph {
 
     /// Notes the path in version order, if another one was taken.
     private func comparison(_ names: [String], _ path: [Edge]) -> [String] {
-        guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
+        guard case .automatic = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
             return []
         }
         let inOrder = nodes(from: source, to: target).map { catalog.displayName(of: $0) }
@@ -170,19 +169,4 @@ extension VersionGraph {
         let next = (route.infers ? leading : Array(order)).first { place($0) > place(last) }
         return (named(last), named(next ?? target))
     }
-}
-
-/// The reasons for a chain.
-package struct ChainExplanation: Sendable {
-    /// A step from one version to the next.
-    package struct Edge: Sendable {
-        package var from: String
-        package var to: String
-        package var isInferred: Bool
-        package var reason: String
-    }
-
-    package var edges: [Edge] = []
-    /// Notes on the version order and on rejected paths.
-    package var notes: [String] = []
 }

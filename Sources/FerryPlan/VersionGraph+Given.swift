@@ -95,7 +95,7 @@ extension VersionGraph {
 
     /// Warnings of given mapping models that lead from a version of the path, or are on the way, and are not used.
     func warningsOfUnused(_ path: [Edge]) -> [FerryWarning] {
-        guard case .search = route.choice else { return [] }
+        guard case .automatic = route.choice else { return [] }
         let used = Set(path.flatMap { $0.mappingModels.map(\.path) })
         let left = path.filter(\.isInferred)
         let ends = Set(left.map(\.source.hashes))

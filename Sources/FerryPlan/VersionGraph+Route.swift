@@ -41,9 +41,9 @@ extension VersionGraph {
 
     private func next(after current: ModelVersion) throws(FerryError) -> (ModelVersion, origin: String)? {
         switch route.choice {
-        case .search: return nil
-        case .list(let names, let origin): return (try listed(names, origin, after: current), origin)
-        case .ask(let ask):
+        case .automatic: return nil
+        case .versions(let names): return (try listed(names, route.origin, after: current), route.origin)
+        case .next(let ask):
             let question = VersionQuestion(
                 version: catalog.displayName(of: current), target: catalog.displayName(of: target),
                 candidates: candidates(after: current))
@@ -151,23 +151,20 @@ extension VersionGraph {
 
 /// The choice and the limits of a migration's chain.
 package struct ChainRoute: Sendable {
-    package enum Choice: Sendable {
-        /// The search: mapping models first, then inferred mappings.
-        case search
-        /// Version names in order; messages name the list by `origin`.
-        case list([String], origin: String)
-        /// A function that returns the next version, or nil to search.
-        case ask(@Sendable (VersionQuestion) throws -> String?)
-    }
-
-    package var choice: Choice
+    package var choice: ChainChoice
+    /// The words of messages for a list of versions.
+    package var origin: String
     /// Whether mappings are inferred between versions without a mapping model.
     package var infers: Bool
     /// Whether the target may be older than the store's version.
     package var allowsDowngrade: Bool
 
-    package init(choice: Choice = .search, infers: Bool = true, allowsDowngrade: Bool = false) {
+    package init(
+        choice: ChainChoice = .automatic, origin: String = "the list of versions", infers: Bool = true,
+        allowsDowngrade: Bool = false
+    ) {
         self.choice = choice
+        self.origin = origin
         self.infers = infers
         self.allowsDowngrade = allowsDowngrade
     }

@@ -140,8 +140,8 @@ struct VersionGraph {
         if catalog.isDowngrade(from: source, to: target), !route.allowsDowngrade, isRelated { throw backward }
         var path: [Edge]
         switch route.choice {
-        case .search: path = try searchedPath(from: source)
-        case .list, .ask: path = try chosenPath()
+        case .automatic: path = try searchedPath(from: source)
+        case .versions, .next: path = try chosenPath()
         }
         // The store's version and the requested target replace versions with equal hashes at both ends.
         if !path.isEmpty {

@@ -21,15 +21,13 @@ struct DamageCheck: PreflightCheck {
             switch damage.kind {
             // A copy heals these kinds, and the run counts the rows that it carries.
             case .danglingKey, .oneSidedInverse, .missingOrder:
-                if isInPlace, !isCopiedLater { noteKept(damage) }
+                if isInPlace, !isCopiedLater { findings.kept.append(damage) }
                 warn(message(for: damage), of: damage)
             case .wrongEntity, .lowMaximumKey:
-                if isInPlace || damage.kind == .lowMaximumKey {
-                    noteHealed(damage.kind, damage.entity, rows: damage.rows)
-                }
+                if isInPlace || damage.kind == .lowMaximumKey { findings.healed.append(damage) }
                 warn(message(for: damage), of: damage)
             case .wrongOrder where isInPlace && !isCopiedLater:
-                noteKept(damage)
+                findings.kept.append(damage)
                 warn(message(for: damage), of: damage)
             case .wrongOrder:
                 refuse(
@@ -45,10 +43,6 @@ struct DamageCheck: PreflightCheck {
         try findMissingFiles()
     }
 
-    private mutating func noteKept(_ damage: StoreDamage) {
-        noteKept(damage.kind, damage.entity, damage.property, rows: damage.rows)
-    }
-
     private mutating func warn(_ message: String, of damage: StoreDamage) {
         warn(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
     }
@@ -60,14 +54,14 @@ struct DamageCheck: PreflightCheck {
         switch options.damaged {
         case .drop:
             // A run in place counts the rows that it deletes.
-            if !isInPlace { noteHealed(.unknownEntity, damage.entity, rows: damage.rows) }
+            if !isInPlace { findings.healed.append(damage) }
             warn("\(rows); they are left out, with the links to them.", of: damage)
             noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT of an entity that is not in the table")
         case .keep where isInPlace:
             // The refusals contain the reason already if the whole step is refused.
             guard case .success = try input.inPlace.attempt() else { return }
             if let refusal = try input.inPlace.refusalToKeepUnknownEntities() { return refuse(refusal) }
-            noteKept(damage)
+            findings.kept.append(damage)
             warn("\(rows); they stay as they are.", of: damage)
         case .keep:
             refuse(
@@ -93,12 +87,12 @@ struct DamageCheck: PreflightCheck {
         findings.damage += found
         for damage in found {
             guard let mandatory = isMandatoryInRow(damage) else {
-                noteKept(damage)
+                findings.kept.append(damage)
                 warn(message(for: damage), of: damage)
                 continue
             }
             if options.damaged == .drop, !mandatory {
-                noteHealed(.missingFile, damage.entity, rows: damage.rows)
+                findings.healed.append(damage)
                 noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is missing")
                 warn(
                     "\(name(of: damage)) refers to missing files in \(damage.rows.counting("row")); it is left empty there.",

@@ -72,16 +72,14 @@ package struct PreflightInput {
 
 /// What the checks find in a store.
 package struct PreflightFindings {
-    package typealias Rows = (kind: DamageKind, entity: String, property: String?, rows: Int64)
-
     package internal(set) var refusals: [FerryError] = []
     package internal(set) var warnings: [FerryWarning] = []
     /// The losses by damage that is left out.
     package internal(set) var losses: [ChainLoss] = []
     package internal(set) var damage: [StoreDamage] = []
     /// Healed damage that the run's steps do not count themselves.
-    package internal(set) var healed: [Rows] = []
-    package internal(set) var kept: [Rows] = []
+    package internal(set) var healed: [StoreDamage] = []
+    package internal(set) var kept: [StoreDamage] = []
     package internal(set) var leftovers: [(leftover: Leftover, rows: Int64?)] = []
     package internal(set) var droppedObjects: [String] = []
 }
@@ -116,13 +114,5 @@ extension PreflightCheck {
             version: step.versions.last ?? step.resolved.destination.name, step: 1, cause: cause, count: count)
         findings.losses.append(loss)
         return loss
-    }
-
-    mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {
-        findings.healed.append((kind, entity, nil, rows))
-    }
-
-    mutating func noteKept(_ kind: DamageKind, _ entity: String, _ property: String?, rows: Int64) {
-        findings.kept.append((kind, entity, property, rows))
     }
 }

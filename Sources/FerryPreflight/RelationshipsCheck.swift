@@ -48,7 +48,10 @@ struct RelationshipsCheck: PreflightCheck {
         for (mapping, source, destination, column, place) in mandatoryLinks(checks) {
             let count = try input.scans.rows(withoutAny: [column], in: place)
             guard count > 0 else { continue }
-            if !source.isOptional { noteKept(.missingValue, mapping.source, source.name, rows: count) }
+            if !source.isOptional {
+                findings.kept.append(
+                    .init(kind: .missingValue, entity: mapping.source, property: source.name, rows: count))
+            }
             warn(
                 .emptyMandatoryRelationship,
                 "\(mapping.source).\(source.name) is empty in \(count.counting("row")), but "
@@ -77,7 +80,9 @@ struct RelationshipsCheck: PreflightCheck {
                 guard !isOld || input.checks(place.table) else { continue }
                 let count = try connection.integer(query) ?? 0
                 guard count > 0 else { continue }
-                if isOld { noteKept(.wrongCount, mapping.source, name, rows: count) }
+                if isOld {
+                    findings.kept.append(.init(kind: .wrongCount, entity: mapping.source, property: name, rows: count))
+                }
                 let allowing = isOld ? "the store's own version" : "\(mapping.destination).\(relationship.name)"
                 warn(
                     .wrongCount,

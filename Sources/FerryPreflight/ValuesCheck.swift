@@ -47,7 +47,7 @@ struct ValuesCheck: PreflightCheck {
             else { continue }
             let count = try input.scans.rows(withoutAny: damaged.map(\.column), in: place)
             // A run in place counts the rows that it deletes.
-            if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
+            if !isInPlace { findings.healed.append(.init(kind: .missingValue, entity: mapping.source, rows: count)) }
             let missing = damaged.map(\.value.source).joined(separator: " or ")
             noteLoss(mapping.source, rows: count, because: "no value of \(missing)")
         }
@@ -65,7 +65,8 @@ struct ValuesCheck: PreflightCheck {
         let canBeKept = mapping.keepsPrimaryKey
         switch options.damaged {
         case .keep where canBeKept:
-            noteKept(.missingValue, mapping.source, value.source, rows: rows)
+            findings.kept.append(
+                .init(kind: .missingValue, entity: mapping.source, property: value.source, rows: rows))
             warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
         case .drop:
             warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)

@@ -1,4 +1,5 @@
 internal import CSQLite
+package import FerryBase
 
 /// Extended result codes, whose macros Swift does not import.
 enum ExtendedCode {
@@ -50,6 +51,35 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var description: String {
         let place = sql.map { " in: \($0)" } ?? ""
         return "SQLite error \(code): \(message)\(place)"
+    }
+}
+
+extension FerryError {
+    /// An error of SQLite that ended a piece of work, such as "migrating to version 2".
+    package init(database error: DatabaseError, whileDoing work: String) {
+        if error.isInterrupted {
+            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to continue.", cause: error)
+        } else if error.isTooBig {
+            self.init(
+                .valueTooLarge, "A value or a row is too large for memory while \(work).",
+                remedy: """
+                    Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times its size, and \
+                    \(action: .again).
+                    """, cause: error)
+        } else if error.isOutOfMemory {
+            self.init(
+                .outOfMemory, "SQLite ran out of memory while \(work).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
+        } else if error.isFull {
+            self.init(
+                .databaseFailed, "The volume is full: SQLite could not continue \(work).",
+                remedy: "Free space on it and \(action: .again) to continue.", cause: error)
+        } else {
+            self.init(
+                .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
+                remedy: "\(action: .again); if it fails again, check the file with PRAGMA integrity_check.",
+                cause: error)
+        }
     }
 }
 

@@ -142,20 +142,6 @@ package struct Verification: Sendable {
     private func namingErrors<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
-        } catch let error as DatabaseError where error.isTooBig {
-            throw FerryError(
-                .valueTooLarge,
-                "A value that must be in memory as a whole needs more than \(memory.limit >> 20) MiB of it.",
-                remedy: """
-                    Set \(setting: .memoryLimit) to at least \(MemoryBudget.program >> 20) MiB and three times its size.
-                    """, cause: error)
-        } catch let error as DatabaseError where error.isInterrupted {
-            throw FerryError(
-                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to continue.", cause: error)
-        } catch let error as DatabaseError where error.isOutOfMemory {
-            throw FerryError(
-                .outOfMemory, "SQLite ran out of memory while verifying \(destinationPath).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
         } catch let error as DatabaseError where error.isCorrupt {
             throw FerryError(
                 .verificationFailed,
@@ -164,9 +150,7 @@ package struct Verification: Sendable {
                     "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restart).",
                 cause: error)
         } catch let error as DatabaseError {
-            throw FerryError(
-                .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
-                remedy: "Check the disk and run the migration again.", cause: error)
+            throw FerryError(database: error, whileDoing: "verifying \(destinationPath)")
         }
     }
 

@@ -154,7 +154,7 @@ final class FamilyRun {
             catalog.versions[index].model.knownSchema = target.model.knownSchema
         }
         var planner = Planner(catalog: catalog, mappingModels: mappings)
-        planner.route = ChainRoute(choice: .list(names, origin: "the report"))
+        planner.route = ChainRoute(choice: .versions(names), origin: "the report")
         let plan = planner.plan(from: source, to: target, rows: [:], areRowsEstimated: true)
         let chain = try CopiedChain(plan.steps, from: store.path)
         let difference = try CopiedChain.difference(of: inPlace, from: chain, target)

@@ -80,7 +80,7 @@ struct RandomNamesTests {
                 #expect(more.isEmpty, "\(way) loses \(more)")
                 let unused = family.used(by: known).subtracting(other.used(by: found)).subtracting(Self.afterATie)
                 #expect(unused.isEmpty || !less.isEmpty, "\(way) does not use \(unused.sorted())")
-                let words = found.warnings.map(\.message) + found.explanation.notes
+                let words = found.warnings.map(\.message) + found.notes
                 let told = unused.allSatisfy { name in words.contains { $0.contains(name) } }
                 #expect(told, "\(way) passes over \(unused.sorted()) in silence")
             }

@@ -155,12 +155,12 @@ struct RunFolderTests {
         let folder = try TemporaryFolder()
         let path = try begin(folder)
         let text = try String(decoding: files.read(path + "/run.json"), as: UTF8.self)
-        #expect(text.contains("\"ferry\" : 3"))
-        let old = text.replacing("\"ferry\" : 3", with: "\"ferry\" : 2")
+        #expect(text.contains("\"ferry\" : 4"))
+        let old = text.replacing("\"ferry\" : 4", with: "\"ferry\" : 3")
         try files.replace(path + "/run.json", with: Array(old.utf8))
         let run = try RunFolder(path: path, files: files)
         let error = #expect(throws: FerryError.self) { try run.load() }
-        #expect(error?.code == .runDiffers && error?.message.contains("has format 2") == true)
+        #expect(error?.code == .runDiffers && error?.message.contains("has format 3") == true)
         #expect(error?.remedy.description.contains("Finish the run with the version that started it") == true)
         #expect(try files.read(path + "/run.json") == Array(old.utf8))
     }

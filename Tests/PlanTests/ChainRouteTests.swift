@@ -10,7 +10,7 @@ struct ChainRouteTests {
     private let versions = PlanFixture.versions(["V1", "V2", "V3", "V4"])
 
     private static func list(_ names: String...) -> ChainRoute {
-        ChainRoute(choice: .list(names, origin: "Chain.txt"))
+        ChainRoute(choice: .versions(names), origin: "Chain.txt")
     }
 
     // MARK: A list
@@ -22,7 +22,7 @@ struct ChainRouteTests {
         #expect(plan.refusals.isEmpty)
         #expect(plan.chain == ["V1", "V3", "V4"])
         #expect(plan.steps.map(\.isInferred) == [true, false])
-        #expect(plan.explanation.edges.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
+        #expect(plan.links.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
     }
 
     @Test("A store begins at its own version in a list, and a target ends the list")
@@ -41,7 +41,7 @@ struct ChainRouteTests {
             (["V1", "V3", "V1", "V4"], "V1 cannot follow V3"),
         ])
     func refusesList(names: [String], words: String) throws {
-        let route = ChainRoute(choice: .list(names, origin: "Chain.txt"))
+        let route = ChainRoute(choice: .versions(names), origin: "Chain.txt")
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
         let refusal = try #require(plan.refusals.first)
         #expect(refusal.message.contains(words), "\(refusal.message)")
@@ -67,7 +67,7 @@ struct ChainRouteTests {
     func asks() throws {
         let asked = Locked<[VersionQuestion]>([])
         let route = ChainRoute(
-            choice: .ask { question in
+            choice: .next { question in
                 asked.withLock { $0.append(question) }
                 return question.version == "V1" ? "V3" : nil
             })
@@ -82,7 +82,7 @@ struct ChainRouteTests {
 
     @Test("A closure's answer that is no version, or that makes a cycle, is refused", arguments: ["V9", "V1"])
     func refusesAnswer(name: String) throws {
-        let route = ChainRoute(choice: .ask { _ in name })
+        let route = ChainRoute(choice: .next { _ in name })
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
         #expect(plan.refusals.first?.message.contains(name) == true)
     }
@@ -91,7 +91,7 @@ struct ChainRouteTests {
     func passesOnErrors() throws {
         struct Own: Error {}
         let plan = try PlanFixture.plan(
-            versions, [], from: "V1", to: "V4", route: ChainRoute(choice: .ask { _ in throw Own() }))
+            versions, [], from: "V1", to: "V4", route: ChainRoute(choice: .next { _ in throw Own() }))
         #expect(plan.refusals.first?.cause is Own)
     }
 
@@ -106,7 +106,7 @@ struct ChainRouteTests {
         let refusal = try #require(plan.refusals.first)
         #expect(refusal.code == .unreachable)
         #expect(refusal.message.contains("none may be inferred"))
-        let listed = ChainRoute(choice: .list(["V1", "V3"], origin: "Chain.txt"), infers: false)
+        let listed = ChainRoute(choice: .versions(["V1", "V3"]), origin: "Chain.txt", infers: false)
         let other = try PlanFixture.plan(versions, [], from: "V1", to: "V3", route: listed)
         #expect(other.refusals.first?.message.contains("V3 cannot follow V1") == true)
     }
@@ -122,7 +122,7 @@ struct ChainRouteTests {
             version("V2", Attribute(name: "heading", type: .string, renamingIdentifier: "title")),
             version("V3", Attribute(name: "heading", type: .string)),
         ]
-        let asked = ChainRoute(choice: .ask { $0.version == "V1" ? "V2" : "V3" })
+        let asked = ChainRoute(choice: .next { $0.version == "V1" ? "V2" : "V3" })
         for route in [Self.list("V1", "V2", "V3"), Self.list("V1", "V2"), asked] {
             let plan = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: route)
             #expect(plan.refusals.isEmpty && plan.chain == ["V1", "V3"] && plan.losses.isEmpty)
@@ -171,7 +171,7 @@ struct ChainRouteTests {
         #expect(
             plan.allWarnings.map(\.message)
                 == ["Book.copies is lost, at most 7 values: V1 does not have it."])
-        #expect(plan.explanation.edges.map(\.reason) == ["inferred backwards: there is no mapping model"])
+        #expect(plan.links.map(\.reason) == ["inferred backwards: there is no mapping model"])
         let book = try #require(plan.steps[0].resolved.entityMappings.first)
         #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
     }
@@ -274,13 +274,13 @@ struct ChainRouteTests {
         let models = [PlanFixture.mappingModel("V1", "V3"), PlanFixture.mappingModel("V2", "V4")]
         let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4")
         #expect(plan.chain == ["V1", "V3", "V4"])
-        #expect(plan.explanation.edges.map(\.isInferred) == [false, true])
+        #expect(plan.links.map(\.isInferred) == [false, true])
         #expect(
-            plan.explanation.edges.map(\.reason) == [
+            plan.links.map(\.reason) == [
                 "by mapping model V1toV3", "inferred: there is no mapping model",
             ])
         #expect(
-            plan.explanation.notes == [
+            plan.notes == [
                 "Versions are ordered by name, bundles by path.",
                 "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: mapping models are used where possible (1 inferred), "
                     + "then the fewest steps (2).",

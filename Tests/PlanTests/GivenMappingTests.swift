@@ -92,7 +92,7 @@ struct GivenMappingTests {
         #expect(plan.refusals.first?.message.contains("v1tov2") == true)
         let chosen = try PlanFixture.plan(
             versions, models, from: "v1", to: "v3",
-            route: ChainRoute(choice: .list(["v1", "v3"], origin: "the list")))
+            route: ChainRoute(choice: .versions(["v1", "v3"]), origin: "the list"))
         #expect(chosen.refusals.isEmpty && chosen.chain == ["v1", "v3"])
     }
 
@@ -132,7 +132,7 @@ struct GivenMappingTests {
         let plan = try PlanFixture.plan(versions, [], from: "Partner 5", to: "Alpha")
         #expect(plan.refusals.isEmpty && plan.losses.isEmpty, "\(plan.chain) \(plan.refusals)")
         #expect(plan.chain == ["Partner 5", "Zeta", "Beta", "Alpha"])
-        #expect(plan.explanation.notes.contains { $0.contains("follows from the models") }, "\(plan.explanation.notes)")
+        #expect(plan.notes.contains { $0.contains("follows from the models") }, "\(plan.notes)")
     }
 
     @Test("Versions with equal hashes are shown under the name that stands in sequence")

@@ -12,11 +12,10 @@ package enum StoreModels {
             let start = try files.open(path).read(count: DatabaseHeader.byteCount, at: 0)
             guard DatabaseHeader(start) != nil else { return nil }
             return try FerryError.wrapping(on: path) {
-                let real = try RunPlace.existing(path, files: files)
-                return try OpenedStore.reading(real, files: files) { store in
+                try OpenedStore.reading(path, files: files) { store in
                     try version(of: store) { archive in
                         if let model = known.withLock({ $0[archive] }) { return model }
-                        let model = try ArchivedModel.decode(KeyedArchive(archive), path: real)
+                        let model = try ArchivedModel.decode(KeyedArchive(archive), path: store.path)
                         known.withLock { $0[archive] = model }
                         return model
                     }

@@ -49,11 +49,10 @@ package struct TargetNames {
     private func read(
         _ path: String, as version: ModelVersion, named name: String, files: FileLayer
     ) throws -> (StoreLayout, KnownSchema) {
-        let path = try RunPlace.existing(path, files: files)
-        return try OpenedStore.reading(path, files: files, trace: trace) { store in
+        try OpenedStore.reading(path, files: files, trace: trace) { store in
             guard store.metadata.hashes == version.hashes else {
                 throw FerryError(
-                    .unknownVersion, "The template store \(path) does not have version \(name).",
+                    .unknownVersion, "The template store \(store.path) does not have version \(name).",
                     remedy:
                         "Pass a store of that version with \(setting: .like), for example an empty one from a simulator."
                 )

@@ -129,13 +129,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var rows: Int64
     }
 
-    /// Damage that the migrated store still has.
-    public struct Kept: Sendable, Hashable, Codable {
-        public var kind: DamageKind
-        public var entity: String
-        public var property: String?
-        public var rows: Int64
-    }
+    public typealias Kept = StoreDamage
 
     /// A table, column, index or name that no model explains.
     public struct Leftover: Sendable, Hashable, Codable {

@@ -88,8 +88,7 @@ public struct Migrator: Sendable {
     }
 
     private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
-        let path = try RunPlace.existing(store.filePath, files: files)
-        return try OpenedStore.reading(path, files: files, trace: trace, body)
+        try OpenedStore.reading(store.filePath, files: files, trace: trace, body)
     }
 
     /// Runs the migration on the calling thread; resumes an unfinished run of the same plan.

@@ -86,14 +86,7 @@ public struct PlanReport: Sendable, Codable {
     }
 
     public typealias Table = PlannedTable
-
-    /// A pair of successive versions in the chain.
-    public struct Link: Sendable, Hashable, Codable {
-        public var from: String
-        public var to: String
-        public var isInferred: Bool
-        public var reason: String
-    }
+    public typealias Link = ChainLink
 
     /// What a snapshot takes, estimated from samples of the store.
     public struct Snapshot: Sendable, Hashable, Codable {

@@ -223,10 +223,9 @@ extension StoreFiles {
     /// The store and its side files stay unchanged, and other programs may read and write meanwhile.
     ///
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`; the body's errors.
-    package func read<Result>(trace: TraceHook? = nil, _ body: (Connection) throws -> Result) throws -> Result {
-        let files = FileLayer(trace: trace)
+    package func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
-        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files)
         return try reader.closing { try body(reader.connection) }
     }
 }

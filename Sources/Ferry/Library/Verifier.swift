@@ -208,7 +208,7 @@ public struct Verifier: Sendable {
         if let copying = run?.copying { planner.copying = copying }
         if let chain = run?.chain, chain.first == from, chain.last == to {
             // The chain of the run, which may depend on rows or options.
-            planner.route.choice = .list(chain, origin: "the log of the migration")
+            planner.route = ChainRoute(choice: .versions(chain), origin: "the log of the migration")
             planner.route.allowsDowngrade = true
         }
         let plan = planner.plan(from: version, to: target, rows: [:], areRowsEstimated: true)
@@ -253,16 +253,15 @@ public struct Verifier: Sendable {
     }
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
-        let path = try RunPlace.existing(url.filePath, files: files)
-        return try OpenedStore.reading(path, files: files) { opened in
+        try OpenedStore.reading(url.filePath, files: files) { opened in
             let before = try opened.sourceGuard.fingerprint()
             let result = try body(opened)
             // Several connections read, each from the state that it finds.
             if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
-                throw FerryError.namingRun(
-                    FerryError(
-                        .sourceChanged, "\(path) was modified during verification: \(change).",
-                        remedy: "Close the programs that use it, and \(action: .again)."), on: path, files: files)
+                let error = FerryError(
+                    .sourceChanged, "\(opened.path) was modified during verification: \(change).",
+                    remedy: "Close the programs that use it, and \(action: .again).")
+                throw FerryError.namingRun(error, on: opened.path, files: files)
             }
             return result
         }

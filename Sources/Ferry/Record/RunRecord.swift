@@ -79,7 +79,7 @@ package struct RunRecord: Codable, Sendable {
     func sourceChanged(_ what: String) -> FerryError {
         FerryError(
             .sourceChanged, "\(store) has changed since the run began: \(what).",
-            remedy: "Start over with \(on: .restart), or repeat the rollback.")
+            remedy: kind == .migration ? "Start over with \(on: .restart)." : "Repeat the rollback.")
     }
 
     /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.

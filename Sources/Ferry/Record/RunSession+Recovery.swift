@@ -28,9 +28,7 @@ extension RunSession {
     ) throws -> Bool {
         guard try files.exists(path) else { return false }
         let isHot = try DatabaseFiles.hasHotJournal(path, files: files)
-        let connection = try Connection(path: path, mode: .readWrite, vfs: files.vfs(), trace: trace)
-        connection.keepWriteAheadLogOnClose()
-        try connection.syncFully()
+        let connection = try Connection(recovering: path, files: files, trace: trace)
         try connection.readSchema()
         // An app may have brought the old store to the same version.
         let isDone = try head.migration?.isComplete != false && intent.isDone(on: connection)

@@ -26,11 +26,11 @@ package final class RunSession {
     /// The finished store of a step, counted from 1.
     func destination(ofStep number: Int) -> String { folder.stepFolder(number) + "/destination.sqlite" }
 
-    /// Checks that the last step's destination is still the verified file.
+    /// Checks that the last step's destination is still the verified file; a rollback has no step.
     ///
     /// - Throws: ``FerryError`` `.destinationChanged`.
     func checkVerified(_ destination: String, of store: String) throws {
-        guard let verified = migration.steps.last?.destination else { return }
+        guard let verified = head.migration?.steps.last?.destination else { return }
         guard try folder.files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
         throw FerryError(
             .destinationChanged,

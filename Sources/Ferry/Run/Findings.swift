@@ -34,9 +34,8 @@ package struct Findings: Codable, Sendable {
 
 extension Findings {
     init(_ found: PreflightFindings, isInPlace: Bool) {
-        (damage, droppedObjects, warnings) = (found.damage, found.droppedObjects, found.warnings)
+        (damage, kept, droppedObjects, warnings) = (found.damage, found.kept, found.droppedObjects, found.warnings)
         healed = found.healed.map { .init(step: 1, kind: $0.kind, entity: $0.entity, rows: $0.rows) }
-        kept = found.kept.map { .init(kind: $0.kind, entity: $0.entity, property: $0.property, rows: $0.rows) }
         leftovers = found.leftovers.map { leftover, rows in
             .init(
                 kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)

@@ -148,18 +148,15 @@ struct StepHooks {
     ) throws -> [VerificationSummary.Difference] {
         guard run.configuration.verification != .none else { return [] }
         run.relay.begin(.verify, step: number)
-        let workFolder = session.folder.stepFolder(number) + "/stage"
-        if try run.files.exists(workFolder) { try run.files.removeTree(workFolder) }
-        try run.files.createDirectory(workFolder, mode: 0o700)
-        var verification = Verification(
-            ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: workFolder)
-        (verification.jobs, verification.trace, verification.stop) = (
-            run.configuration.limits.processors, run.configuration.trace, run.stop
-        )
-        verification.externalFolder = ExternalData.folder(forStore: run.place.store)
-        let found = try verification.run().differences
-        try run.files.removeTree(workFolder)
-        return found
+        return try run.files.withWorkFolder(named: "stage", in: session.folder.stepFolder(number)) { folder in
+            var verification = Verification(
+                ofStore: step.resolved.destination, at: store, isNew: false, isImmutable: true, workFolder: folder)
+            (verification.jobs, verification.trace, verification.stop) = (
+                run.configuration.limits.processors, run.configuration.trace, run.stop
+            )
+            verification.externalFolder = ExternalData.folder(forStore: run.place.store)
+            return try verification.run().differences
+        }
     }
 
     private func leftOpen(_ store: String, _ number: Int) -> FerryError {

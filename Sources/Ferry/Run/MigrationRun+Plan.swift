@@ -161,7 +161,9 @@ extension MigrationRun {
         var planner = Planner(
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
             executor: configuration.executor, composes: configuration.composition && !configuration.hasStages)
-        planner.route = configuration.route
+        planner.route = ChainRoute(
+            choice: configuration.chain, infers: configuration.infersMappings,
+            allowsDowngrade: configuration.allowsDowngrade)
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
         planner.comparisons = inputs.comparisons

@@ -158,10 +158,7 @@ extension PlanReport {
         self.rows = rows
         refusals = plan.refusals
         warnings = plan.allWarnings
-        links = plan.explanation.edges.map {
-            Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
-        }
-        notes = plan.explanation.notes
+        (links, notes) = (plan.links, plan.notes)
         losses = plan.losses.map(Loss.init)
         for step in plan.steps {
             steps.append(

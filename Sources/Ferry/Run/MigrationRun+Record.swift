@@ -134,10 +134,7 @@ extension MigrationRun {
         }
         switch session.head.comparison(with: now) {
         case .same: break
-        case .storeChanged(let what):
-            throw FerryError(
-                .sourceChanged, "\(place.store) has changed since the run began: \(what).",
-                remedy: "Start over with \(on: .restart).")
+        case .storeChanged(let what): throw session.head.sourceChanged(what)
         case .inputChanged(let path):
             throw FerryError(
                 .runDiffers,

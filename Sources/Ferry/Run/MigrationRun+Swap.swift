@@ -27,9 +27,7 @@ extension MigrationRun {
             try Swap(
                 sourceGuard: sourceGuard, destination: destination, session: session, memory: memory,
                 largestLogged: configuration.thresholds.largestLoggedSwap, stop: stop, progress: relay.hook(),
-                trace: configuration.trace,
-                checkDestination: { try session.checkVerified(destination, of: self.place.store) },
-                checkSnapshot: { try self.checkSnapshot(of: session) }
+                trace: configuration.trace, checkSnapshot: { try self.checkSnapshot(of: session) }
             ).run()
         }
         noteTimes(session)

@@ -171,9 +171,8 @@ final class MigrationRun {
 
     func requireWritable(_ sourceGuard: SourceGuard) throws {
         guard sourceGuard.access != .readWrite, place.output == nil else { return }
-        throw FerryError(
-            .storeReadOnly, "\(place.store) or its folder is not writable.",
-            remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
+        throw FerryError.notWritable(
+            place.store, remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
     }
 
     /// Ends a call on a store that has the target version: an output becomes a copy of it.
@@ -302,12 +301,11 @@ final class MigrationRun {
             if !isUnfinished {
                 try leftover.remove()
             } else {
-                relay.send(
-                    .warning(
-                        FerryWarning(
-                            .unfinishedRun,
-                            "\(leftover.path) is left over from an unfinished run; starting over removes it.",
-                            about: .init(path: leftover.path))))
+                warn(
+                    FerryWarning(
+                        .unfinishedRun,
+                        "\(leftover.path) is left over from an unfinished run; starting over removes it.",
+                        about: .init(path: leftover.path)))
             }
         }
         let name = inputs.catalog.displayName(of: target)

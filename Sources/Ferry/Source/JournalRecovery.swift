@@ -26,7 +26,7 @@ extension StoreFiles {
                 throw FerryError.storeInUse(path)
             }
             let copies = try copyFiles(of: StoreFileNames(path), into: snapshotFolder)
-            try rollBackJournal(of: path)
+            try Connection(recovering: path, files: files, trace: nil).readSchema()
             guard try !DatabaseFiles.hasHotJournal(path, files: files) else {
                 throw FerryError(
                     .hotJournal, "SQLite could not roll back the hot journal of \(path).",
@@ -58,13 +58,13 @@ extension StoreFiles {
             return place
         }
     }
+}
 
-    /// Reads a store, at which SQLite rolls the journal back, and closes it.
-    private func rollBackJournal(of path: String) throws {
-        let connection = try Connection(path: path, mode: .readWrite, vfs: files.vfs())
-        connection.keepWriteAheadLogOnClose()
-        try connection.syncFully()
-        try connection.readSchema()
-        withExtendedLifetime(connection) {}
+extension Connection {
+    /// A writer that leaves the `-wal` at its end; at its first read SQLite rolls a hot journal back.
+    convenience init(recovering path: String, files: FileLayer, trace: TraceHook?) throws {
+        try self.init(path: path, mode: .readWrite, vfs: files.vfs(), trace: trace)
+        keepWriteAheadLogOnClose()
+        try syncFully()
     }
 }

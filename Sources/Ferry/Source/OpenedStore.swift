@@ -22,15 +22,11 @@ struct OpenedStore {
     ///
     /// - Throws: The body's error, as an error on the store; else that of closing.
     static func reading<Result>(
-        _ path: String, files: FileLayer, sideFiles: SideFiles? = nil, trace: TraceHook? = nil,
-        _ body: (OpenedStore) throws -> Result
+        _ path: String, files: FileLayer, trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result
     ) throws -> Result {
-        let reader = try SourceGuard(path: path, purpose: .reading, files: files, sideFiles: sideFiles, trace: trace)
-        do {
-            return try reader.closing { try body(OpenedStore(reader)) }
-        } catch let error as DatabaseError where error.isCorrupt {
-            throw FerryError.beforeRun(error, on: path)
-        }
+        let reader = try SourceGuard(
+            path: RunPlace.existing(path, files: files), purpose: .reading, files: files, trace: trace)
+        return try reader.closing { try body(OpenedStore(reader)) }
     }
 
     /// Checks for UTF-8: Core Data writes no other encoding, and SQLite allows only one on a connection.

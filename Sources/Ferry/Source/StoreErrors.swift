@@ -12,19 +12,7 @@ extension FerryError {
                 .unsupported, "Ferry needs SQLite \(SQLiteLibrary.oldest) or newer: \(error.message).",
                 remedy: "Install a newer SQLite library, or build Ferry against one.", cause: error)
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
-        case let error as DatabaseError where error.isInterrupted:
-            FerryError(
-                .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to continue.",
-                cause: error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
-        case let error as DatabaseError where error.isOutOfMemory:
-            FerryError(
-                .outOfMemory, "SQLite ran out of memory while working on \(path).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again).", cause: error)
-        case let error as DatabaseError where error.isFull:
-            FerryError(
-                .databaseFailed, "The volume is full: \(path) could not be written.",
-                remedy: "Free space on it and \(action: .again).", cause: error)
         case let error as DatabaseError where error.cannotOpen:
             FerryError(
                 .databaseFailed, "\(path) cannot be opened.",
@@ -34,11 +22,7 @@ extension FerryError {
             FerryError(
                 .databaseFailed, "The file \(path) is damaged: SQLite cannot read it (\(error.message)).",
                 remedy: damagedRemedy, cause: error)
-        case let error as DatabaseError:
-            FerryError(
-                .databaseFailed, "SQLite failed on \(path): \(error.message) (code \(error.code)).",
-                remedy: "\(action: .again); if it fails again, check the file with PRAGMA integrity_check.",
-                cause: error)
+        case let error as DatabaseError: FerryError(database: error, whileDoing: "working on \(path)")
         default:
             FerryError(.internalError, "An unexpected error occurred on \(path): \(error).", cause: error)
         }

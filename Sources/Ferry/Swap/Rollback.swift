@@ -226,10 +226,8 @@ struct Rollback {
             var file = try files.create(store, mode: mode)
             try file.close()
         }
-        let connection = try Connection(path: store, mode: .readWrite, vfs: files.vfs(), trace: trace)
+        let connection = try Connection(recovering: store, files: files, trace: trace)
         guard !connection.isReadOnly else { throw FerryError.notWritable(store) }
-        connection.keepWriteAheadLogOnClose()
-        try connection.syncFully()
         // The lock that a transaction of this connection takes continues after it.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         guard try connection.lockFile() else { throw FerryError.storeInUse(store) }
@@ -276,7 +274,7 @@ extension FerryError {
         return (cause as? DatabaseError).map { $0.isCorrupt || $0.isNotADatabase } ?? false
     }
 
-    fileprivate static func notWritable(_ store: String) -> FerryError {
-        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
+    static func notWritable(_ store: String, remedy: Remedy = "Make both writable.") -> FerryError {
+        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: remedy)
     }
 }

@@ -23,8 +23,6 @@ package struct Swap {
     var stop = StopRequest()
     var progress: ProgressHook?
     var trace: TraceHook?
-    /// Throws if the destination has changed since its verification.
-    var checkDestination: () throws -> Void = {}
     /// Throws if the snapshot of what the swap replaces is not whole.
     var checkSnapshot: () throws -> Void = {}
 
@@ -38,7 +36,7 @@ package struct Swap {
     package func run() throws {
         try FerryError.wrapping(on: store.main) {
             session.head.phase = .swap
-            try checkDestination()
+            try session.checkVerified(destination, of: store.main)
             try removeEmptyJournals(of: destination, files: files)
             let external = ExternalFiles(store: store.main, files: files)
             do {
@@ -69,7 +67,7 @@ package struct Swap {
                 progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
                 // SQLite commits after these checks.
                 guard state.isBeforeCommit else { return }
-                try checkDestination()
+                try session.checkVerified(destination, of: store.main)
                 try checkSnapshot()
                 try connection.checkPlace()
             }

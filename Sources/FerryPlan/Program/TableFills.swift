@@ -1,7 +1,7 @@
 package import FerryBase
 package import FerryMapping
 package import FerryModel
-package import FerryStore
+internal import FerryStore
 
 /// How a copied step fills its tables, in the terms of its mappings and layouts.
 package struct TableFills: Sendable, Equatable {

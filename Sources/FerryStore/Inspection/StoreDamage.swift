@@ -2,13 +2,7 @@ package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
-/// One kind of damage in one entity, and the number of its rows.
-package struct StoreDamage: Sendable, Hashable, Codable {
-    package var kind: DamageKind
-    package var entity: String
-    package var property: String?
-    package var rows: Int64
-
+extension StoreDamage {
     /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
     /// `missingValues` is false if another check reads mandatory attributes; what an inspection has counted is not

@@ -56,7 +56,7 @@ struct ComposedChain {
             catalog: ModelCatalog(versions: versions), mappingModels: mappingModels,
             composes: composes)
         // The route passes every version, because the planner composes neighbouring steps.
-        planner.route = ChainRoute(choice: .list(versions.map(\.name), origin: "the test"))
+        planner.route = ChainRoute(choice: .versions(versions.map(\.name)), origin: "the test")
         let plan = planner.plan(from: versions[0], to: versions[versions.count - 1], rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return plan
