@@ -47,7 +47,7 @@ final class RandomPair {
     private let folder: TemporaryFolder
     let models: [ManagedObjectModel]
     private var words: [MappingWords] = []
-    private var texts: [String] = []
+    private(set) var texts: [String] = []
     private var told: [BlindOracle.Told] = []
     /// The statements that damaged the source.
     private var damage: [String] = []
@@ -57,10 +57,10 @@ final class RandomPair {
     var paths: [String] { models.indices.map { folder.file("V\($0 + 1).mom") } }
     var mappings: [String] { texts.indices.map { folder.file("map\($0).json") } }
 
-    /// The source gets so many random changes.
+    /// The source gets so many random changes; the mapping files have these texts, or random ones.
     ///
     /// Nil if no store can have the models, or plan and run refuse the migration alike.
-    init?(_ seed: UInt64, _ way: Way? = nil, changes: Int = 0) throws {
+    init?(_ seed: UInt64, _ way: Way? = nil, changes: Int = 0, texts given: [String] = []) throws {
         let way = way ?? .any(seed)
         self.way = way
         var versions = RandomVersions(seed: seed, size: .init(entities: 4, relationships: 5, attributes: 10))
@@ -77,7 +77,7 @@ final class RandomPair {
             .generate(at: source, files: FileLayer())
         try fill()
         for step in 1..<models.count {
-            guard try addMapping(seed, step) else { return nil }
+            guard try addMapping(seed, step, given) else { return nil }
         }
         var random = SplitMix(seed: seed)
         for _ in 0..<changes { damage += [try Self.changeAny(of: source, &random)].compactMap { $0 } }
@@ -115,22 +115,28 @@ final class RandomPair {
         }
     }
 
-    private func addMapping(_ seed: UInt64, _ step: Int) throws -> Bool {
+    private func addMapping(_ seed: UInt64, _ step: Int, _ given: [String]) throws -> Bool {
         let (old, new) = (models[step - 1], models[step])
         guard !way.inferring.contains(step) else {
             words.append(MappingWords(inferred: old, new))
             return true
         }
-        let random = RandomMapping(
-            seed: seed &+ UInt64(step - 1), from: ModelVersion(of: old, name: "V\(step)"),
-            to: ModelVersion(of: new, name: "V\(step + 1)"), kind: way.isWide ? .wide : .any)
+        let place = texts.count
         texts.append("")
-        let text = try random.write(to: mappings[texts.count - 1]) {
-            try migrator().plan(configuration(to: "V\(step + 1)")).refusals.isEmpty
+        if place < given.count {
+            texts[place] = given[place]
+            try FileLayer().replace(mappings[place], with: Array(given[place].utf8))
+        } else {
+            let random = RandomMapping(
+                seed: seed &+ UInt64(step - 1), from: ModelVersion(of: old, name: "V\(step)"),
+                to: ModelVersion(of: new, name: "V\(step + 1)"), kind: way.isWide ? .wide : .any)
+            let text = try random.write(to: mappings[place]) {
+                try migrator().plan(configuration(to: "V\(step + 1)")).refusals.isEmpty
+            }
+            guard let text else { return false }
+            texts[place] = text
         }
-        guard let text else { return false }
-        texts[texts.count - 1] = text
-        words.append(try MappingWords(text, old, new))
+        words.append(try MappingWords(texts[place], old, new))
         return true
     }
 
