@@ -25,12 +25,7 @@ extension ScalarFunction {
 
 /// A property list as a tree, with limits of depth and size; archived objects of other classes are errors.
 indirect enum PlistValue {
-    case null
-    case boolean(Bool)
-    case integer(Int64)
-    case real(Double)
-    case text(String)
-    case data([UInt8])
+    case plain(PropertyTree)
     case array([PlistValue])
     case dictionary([(key: String, value: PlistValue)])
 
@@ -63,12 +58,8 @@ indirect enum PlistValue {
 
     private static func isArchive(_ list: PropertyList) throws(FerryError) -> Bool {
         guard case .dictionary(let keys, let values) = try list.value(at: list.top) else { return false }
-        for (key, value) in zip(keys, values) {
-            if case .string("$archiver") = try list.value(at: key),
-                case .string("NSKeyedArchiver") = try list.value(at: value)
-            {
-                return true
-            }
+        for (key, value) in zip(keys, values) where try list.value(at: key).plain?.string == "$archiver" {
+            if try list.value(at: value).plain?.string == "NSKeyedArchiver" { return true }
         }
         return false
     }
@@ -78,13 +69,8 @@ indirect enum PlistValue {
     ) throws(FerryError) -> PlistValue {
         try enter(depth, &left)
         switch try list.value(at: reference) {
-        case .null: return .null
-        case .bool(let flag): return .boolean(flag)
-        case .integer(let integer): return .integer(integer)
-        case .real(let real), .date(let real): return .real(real)
-        case .data(let bytes): return .data(bytes)
-        case .string(let text): return .text(text)
-        case .uid: throw unreadable
+        case .plain(.uid): throw unreadable
+        case .plain(let value): return .plain(value)
         case .array(let references), .set(let references):
             var elements: [PlistValue] = []
             for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &left)) }
@@ -102,16 +88,11 @@ indirect enum PlistValue {
         _ object: ArchivedObject, depth: Int, _ left: inout Int
     ) throws(FerryError) -> PlistValue {
         try enter(depth, &left)
-        if try object.isNull { return .null }
-        switch object.value {
-        case .bool(let flag): return .boolean(flag)
-        case .integer(let integer): return .integer(integer)
-        case .real(let real): return .real(real)
-        default: break
-        }
-        if let text = try object.text { return .text(text) }
-        if let seconds = try object.date { return .real(seconds) }
-        if let bytes = try object.data { return .data(bytes) }
+        if let value = object.value.plain { return .plain(value) }
+        if try object.isNull { return .plain(.null) }
+        if let text = try object.text { return .plain(.string(text)) }
+        if let seconds = try object.date { return .plain(.date(seconds)) }
+        if let bytes = try object.data { return .plain(.data(bytes)) }
         let classes = try object.classNames
         if let entries = try object.entries, classes.contains("NSDictionary") {
             var members: [(key: String, value: PlistValue)] = []
@@ -137,32 +118,32 @@ indirect enum PlistValue {
         case .array(let elements):
             guard let place = Int(key), elements.indices.contains(place) else { return nil }
             return elements[place]
-        default: return nil
+        case .plain: return nil
         }
     }
 
     /// Reads a scalar as its value (data as Base64, dates in seconds since 2001), a container as JSON text.
     func read(into result: inout FunctionResult) {
         switch self {
-        case .null: result.setNull()
-        case .boolean(let flag): result.set(flag)
-        case .integer(let integer): result.set(integer)
-        case .real(let real): result.set(real)
-        case .text(let text): result.set(text: text.utf8)
-        case .data(let bytes): result.set(text: Data(bytes).base64EncodedString().utf8)
+        case .plain(.bool(let flag)): result.set(flag)
+        case .plain(.integer(let integer)): result.set(integer)
+        case .plain(.real(let real)), .plain(.date(let real)): result.set(real)
+        case .plain(.string(let text)): result.set(text: text.utf8)
+        case .plain(.data(let bytes)): result.set(text: Data(bytes).base64EncodedString().utf8)
+        case .plain: result.setNull()
         case .array, .dictionary: result.setText { json(into: &$0) }
         }
     }
 
     private func json(into text: inout [UInt8]) {
         switch self {
-        case .null: text += "null".utf8
-        case .boolean(let flag): text += (flag ? "true" : "false").utf8
-        case .integer(let integer): text += String(integer).utf8
+        case .plain(.bool(let flag)): text += (flag ? "true" : "false").utf8
+        case .plain(.integer(let integer)): text += String(integer).utf8
         // JSON has no notation for numbers that are not finite.
-        case .real(let real): text += (real.isFinite ? real.description : "null").utf8
-        case .text(let string): Self.quote(string, into: &text)
-        case .data(let bytes): Self.quote(Data(bytes).base64EncodedString(), into: &text)
+        case .plain(.real(let real)), .plain(.date(let real)): text += (real.isFinite ? real.description : "null").utf8
+        case .plain(.string(let string)): Self.quote(string, into: &text)
+        case .plain(.data(let bytes)): Self.quote(Data(bytes).base64EncodedString(), into: &text)
+        case .plain: text += "null".utf8
         case .array(let elements):
             text.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
@@ -232,7 +213,7 @@ struct PlistXML {
             switch token {
             case .text(let piece): text += piece
             case .start("key", _):
-                guard name == "dict", key == nil, case .text(let word) = try element("string") else {
+                guard name == "dict", key == nil, case .plain(.string(let word)) = try element("string") else {
                     throw PlistValue.unreadable
                 }
                 key = word
@@ -247,22 +228,21 @@ struct PlistXML {
                 if name == "array" { return .array(elements) }
                 if name == "dict", key == nil { return .dictionary(members) }
                 guard let value = Self.scalar(name, text) else { throw PlistValue.unreadable }
-                return value
+                return .plain(value)
             }
         }
         throw PlistValue.unreadable
     }
 
-    private static func scalar(_ name: String, _ text: String) -> PlistValue? {
+    private static func scalar(_ name: String, _ text: String) -> PropertyTree? {
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         return switch name {
-        case "true": .boolean(true)
-        case "false": .boolean(false)
-        case "string": .text(text)
+        case "true", "false": .bool(name == "true")
+        case "string": .string(text)
         case "integer": Int64(word).map { .integer($0) }
         case "real": Double(word).map { .real($0) }
         case "data": Data(base64Encoded: text, options: .ignoreUnknownCharacters).map { .data(Array($0)) }
-        case "date": ISODate.seconds(word).map { .real($0) }
+        case "date": ISODate.seconds(word).map { .date($0) }
         default: nil
         }
     }

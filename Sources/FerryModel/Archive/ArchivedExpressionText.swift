@@ -55,9 +55,9 @@ enum ArchivedExpressionText {
 
     private static func constant(_ value: ArchivedObject) throws(FerryError) -> String {
         switch value.value {
-        case .bool(let flag): return flag ? "1" : "0"
-        case .integer(let number): return String(number)
-        case .real(let number): return String(number)
+        case .plain(.bool(let flag)): return flag ? "1" : "0"
+        case .plain(.integer(let number)): return String(number)
+        case .plain(.real(let number)): return String(number)
         default: break
         }
         if let text = try value.text { return quoted(text) }

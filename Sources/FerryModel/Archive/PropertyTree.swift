@@ -6,11 +6,13 @@ package enum PropertyTree: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
+    /// A real, or a whole number above the range of `Int64`.
     case real(Double)
     /// Seconds since 2001-01-01 UTC.
     case date(Double)
     case data([UInt8])
     case string(String)
+    /// The position of an object in a keyed archive.
     case uid(Int)
     case array([PropertyTree])
     case set([PropertyTree])
@@ -62,14 +64,12 @@ package enum PropertyTree: Sendable, Hashable {
             }
             if let leaf = leaves[reference] { return leaf }
             switch try list.value(at: reference) {
-            case .null: return .null
-            case .bool(let value): return .bool(value)
-            case .integer(let value): return .integer(value)
-            case .real(let value): return .real(value)
-            case .date(let value): return .date(value)
-            case .data(let value): return keep(.data(value), reference)
-            case .string(let value): return keep(.string(value), reference)
-            case .uid(let value): return .uid(value)
+            case .plain(let leaf):
+                switch leaf {
+                case .data, .string: leaves[reference] = leaf
+                default: break
+                }
+                return leaf
             case .array(let references): return .array(try elements(references, depth: depth))
             case .set(let references): return .set(try elements(references, depth: depth))
             case .dictionary(let keys, let values):
@@ -82,11 +82,6 @@ package enum PropertyTree: Sendable, Hashable {
                 }
                 return .dictionary(dictionary)
             }
-        }
-
-        private mutating func keep(_ leaf: PropertyTree, _ reference: Int) -> PropertyTree {
-            leaves[reference] = leaf
-            return leaf
         }
 
         private mutating func elements(
