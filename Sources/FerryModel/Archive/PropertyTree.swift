@@ -1,5 +1,4 @@
 package import FerryBase
-internal import Foundation
 
 /// A property list as a value, for small lists and for lists to write.
 package enum PropertyTree: Sendable, Hashable {
@@ -89,56 +88,6 @@ package enum PropertyTree: Sendable, Hashable {
         ) throws(FerryError) -> [PropertyTree] {
             try references.map { reference throws(FerryError) in try tree(reference, depth: depth + 1) }
         }
-    }
-}
-
-extension PropertyTree {
-    /// Reads an XML property list; throws `.badModel` with the file's path for other bytes.
-    init(xml bytes: [UInt8], path: String) throws(FerryError) {
-        let root = try SourceElement.parse(bytes, path: path)
-        guard root.name == "plist", root.children.count == 1 else {
-            throw Self.unreadable(path, "it is not a property list")
-        }
-        try self.init(root.children[0], path: path)
-    }
-
-    /// The XML parser limits the nesting of elements.
-    private init(_ element: SourceElement, path: String) throws(FerryError) {
-        let text = element.text
-        switch element.name {
-        case "string": self = .string(text)
-        case "true": self = .bool(true)
-        case "false": self = .bool(false)
-        case "integer":
-            guard let number = Int64(text) else { throw Self.unreadable(path, "an integer is malformed") }
-            self = .integer(number)
-        case "real":
-            guard let number = Double(text) else { throw Self.unreadable(path, "a real number is malformed") }
-            self = .real(number)
-        case "data":
-            guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-                throw Self.unreadable(path, "data is not Base64")
-            }
-            self = .data(Array(data))
-        // No reader of these lists uses a key with a date.
-        case "date": self = .string(text)
-        case "array":
-            self = .array(try element.children.map { child throws(FerryError) in try PropertyTree(child, path: path) })
-        case "dict":
-            guard element.children.count.isMultiple(of: 2) else { throw Self.unreadable(path, "a key has no value") }
-            var entries: [String: PropertyTree] = [:]
-            for place in stride(from: 0, to: element.children.count, by: 2) {
-                guard element.children[place].name == "key" else { throw Self.unreadable(path, "a key is missing") }
-                entries[element.children[place].text] = try PropertyTree(element.children[place + 1], path: path)
-            }
-            self = .dictionary(entries)
-        default: throw Self.unreadable(path, "it has an unknown element")
-        }
-    }
-
-    private static func unreadable(_ path: String, _ reason: String) -> FerryError {
-        FerryError(
-            .badModel, "The property list \(path) cannot be read: \(reason).", remedy: "Use an undamaged copy.")
     }
 }
 
