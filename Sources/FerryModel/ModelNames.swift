@@ -37,7 +37,7 @@ extension ManagedObjectModel {
     }
 
     /// Whether a text consists of letters, digits and underscores, at least one of them.
-    package static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: some StringProtocol) -> Bool {
         !text.isEmpty
             && text.unicodeScalars.allSatisfy { scalar in
                 switch scalar {

@@ -198,7 +198,7 @@ package enum Derivation: Sendable, Hashable {
         }
         if let (function, argument) = Self.call(text) {
             let path = argument.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard path.allSatisfy(Self.isName) else { return nil }
+            guard path.allSatisfy(ManagedObjectModel.isName) else { return nil }
             switch function {
             case "canonical:", "uppercase:", "lowercase:": self = .function(function, path: path)
             case "count:" where path.count == 1: self = .count(relationship: path[0])
@@ -209,7 +209,7 @@ package enum Derivation: Sendable, Hashable {
         }
         let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let names = path.filter { !$0.hasPrefix("@") }
-        guard !names.isEmpty, names.allSatisfy(Self.isName) else { return nil }
+        guard !names.isEmpty, names.allSatisfy(ManagedObjectModel.isName) else { return nil }
         switch (path.first { $0.hasPrefix("@") }, names.count, path.count) {
         case (nil, _, _): self = .value(path: names)
         case ("@count", 1, 2) where path[1] == "@count": self = .count(relationship: names[0])
@@ -243,10 +243,6 @@ package enum Derivation: Sendable, Hashable {
             return nil
         }
         return (String(text[..<parenthesis]), String(text[text.index(after: parenthesis)...].dropLast()))
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 }
 

@@ -215,7 +215,7 @@ final class JSONElements: TableCursor {
             buffer.copyMemory(from: bytes)
             return UnsafeRawBufferPointer(buffer)
         }
-        return try arguments.withBytes(1) { key throws(FerryError) in try JSONArrayScanner(document, key: key) }
+        return try arguments.withBytes(1) { try JSONArrayScanner(document, key: $0) }
     }
 
     private func storedScanner(_ arguments: borrowing FunctionArguments) throws -> JSONArrayScanner {
@@ -233,9 +233,7 @@ final class JSONElements: TableCursor {
         }
         let buffer = buffer(of: stored.count)
         try stored.read(into: buffer, at: 0)
-        return try arguments.withBytes(1) { key throws(FerryError) in
-            try JSONArrayScanner(UnsafeRawBufferPointer(buffer), key: key)
-        }
+        return try arguments.withBytes(1) { try JSONArrayScanner(UnsafeRawBufferPointer(buffer), key: $0) }
     }
 
     private func buffer(of count: Int) -> UnsafeMutableRawBufferPointer {

@@ -140,9 +140,9 @@ package enum ArchivedExpression {
 
     private static func constant(of value: ArchivedObject) throws(FerryError) -> Expression {
         switch value.value {
-        case .bool(let flag): return .constant(.boolean(flag))
-        case .integer(let number): return .constant(.integer(number))
-        case .real(let number): return .constant(.double(number))
+        case .plain(.bool(let flag)): return .constant(.boolean(flag))
+        case .plain(.integer(let number)): return .constant(.integer(number))
+        case .plain(.real(let number)): return .constant(.double(number))
         default: break
         }
         if let text = try value.text { return .constant(.string(text)) }

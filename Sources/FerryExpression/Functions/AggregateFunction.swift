@@ -135,17 +135,17 @@ extension ScalarFunction {
         }
     }
 
-    /// An argument before each value says whether the set contains the value.
+    /// A value that the set does not contain is nil.
     static let sets: [ScalarFunction] =
         [
             ScalarFunction(setName(nil), title: "@count", arguments: -1) { arguments, result throws(FerryError) in
-                result.set(Int64(present(arguments).count { !$0.isNull }))
+                result.set(Int64(arguments.count { !$0.isNull }))
             }
         ]
         + AggregateFunction.byOperator.map { name, function in
             ScalarFunction(setName(function), title: "@\(name)", arguments: -1) {
                 arguments, result throws(FerryError) in
-                try feed(present(arguments).filter { !$0.isNull }, to: function, "@\(name)", &result)
+                try feed(arguments.filter { !$0.isNull }, to: function, "@\(name)", &result)
             }
         }
 
@@ -153,14 +153,6 @@ extension ScalarFunction {
 
     /// Returns the function's name for sets; without a function, that of the count.
     static func setName(_ function: AggregateFunction?) -> String { (function?.name ?? "ferry_count") + "_of_set" }
-
-    private static func present(_ arguments: Arguments) -> [FunctionValue] {
-        var values: [FunctionValue] = []
-        for place in stride(from: 1, to: arguments.count, by: 2) {
-            if case .integer(let flag) = arguments[place - 1], flag != 0 { values.append(arguments[place]) }
-        }
-        return values
-    }
 
     private static func feed(
         _ given: [FunctionValue], to function: AggregateFunction, _ title: String, _ result: inout FunctionResult

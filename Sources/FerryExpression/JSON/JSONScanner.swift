@@ -24,9 +24,16 @@ struct JSONScanner {
         window = nil
     }
 
-    init(_ window: JSONWindow, at offset: Int) {
-        window.move(to: offset)
+    init(_ window: JSONWindow) {
         self.window = window
+        text = window.text
+        position = 0
+    }
+
+    /// Goes to a place in the whole text.
+    mutating func move(to offset: Int) {
+        guard let window else { return position = offset }
+        window.move(to: offset)
         text = window.text
         position = 0
     }

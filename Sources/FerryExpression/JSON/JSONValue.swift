@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 
 /// One checked JSON value: its text, with methods to read it.
 struct JSONValue {
@@ -161,19 +161,15 @@ package struct JSONArrayScanner {
     private let window: JSONWindow?
     private var index: Int64 = 0
     /// Whether elements may follow.
-    private var isInside = false
+    private var isInside: Bool
 
     /// Checks a document and finds the array under a key of its object; without a key, the document is the array.
     ///
     /// Empty text, `null`, a missing key and a `null` value give no elements. Of a repeated key the last value counts.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if the text is not JSON or the value is not an array.
-    package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
-        cursor = JSONScanner(text)
-        window = nil
-        guard let start = try Self.start(in: &cursor, key: key) else { return }
-        cursor = JSONScanner(text, at: start)
-        isInside = true
+    package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws {
+        try self.init(JSONScanner(text), nil, key)
     }
 
     /// Does the same for a text that is read in pieces, of `step` bytes each.
@@ -181,19 +177,18 @@ package struct JSONArrayScanner {
     /// - Throws: As for a text in memory, and what the text throws.
     package init(_ text: any JSONText, key: UnsafeRawBufferPointer, step: Int = 1 << 15) throws {
         let window = JSONWindow(text, step: step)
-        self.window = window
-        cursor = JSONScanner(window, at: 0)
-        let start: Int?
+        try self.init(JSONScanner(window), window, key)
+    }
+
+    private init(_ start: JSONScanner, _ window: JSONWindow?, _ key: UnsafeRawBufferPointer) throws {
+        (cursor, self.window) = (start, window)
         do {
-            start = try Self.start(in: &cursor, key: key)
+            isInside = try Self.enterArray(&cursor, key: key)
         } catch {
-            throw window.failure ?? error
+            throw window?.failure ?? error
         }
         // A text whose first bytes cannot be read seems to be empty.
-        if let failure = window.failure { throw failure }
-        guard let start else { return }
-        cursor = JSONScanner(window, at: start)
-        isInside = true
+        if let failure = window?.failure { throw failure }
     }
 
     /// The bytes of the longest element of the array under a key, which a scan holds in memory; 0 without elements.
@@ -202,35 +197,30 @@ package struct JSONArrayScanner {
     package static func longestElement(
         of text: any JSONText, key: UnsafeRawBufferPointer, step: Int = 1 << 15
     ) throws -> Int {
-        let window = JSONWindow(text, step: step)
-        var cursor = JSONScanner(window, at: 0)
+        var scanner = try JSONArrayScanner(text, key: key, step: step)
         var longest = 0
         do {
-            guard let start = try start(in: &cursor, key: key) else { return 0 }
-            cursor = JSONScanner(window, at: start)
-            while !cursor.pass(UInt8(ascii: "]")) {
-                _ = cursor.pass(UInt8(ascii: ","))
-                let begin = try cursor.place().offset
-                try cursor.skipValue()
-                longest = max(longest, cursor.offset - begin)
+            while scanner.isInside, !scanner.cursor.pass(UInt8(ascii: "]")) {
+                _ = scanner.cursor.pass(UInt8(ascii: ","))
+                let begin = try scanner.cursor.place().offset
+                try scanner.cursor.skipValue()
+                longest = max(longest, scanner.cursor.offset - begin)
             }
-        } catch let problem as JSONScanner.Problem {
-            throw window.failure ?? FerryError.json(problem, at: cursor.offset)
         } catch {
-            throw window.failure ?? error
+            throw scanner.window?.failure ?? FerryError.json(error, at: scanner.cursor.offset)
         }
         return longest
     }
 
-    /// Checks the document, and returns the place after the opening bracket of the array; nil without an array.
-    private static func start(
-        in cursor: inout JSONScanner, key: UnsafeRawBufferPointer
-    ) throws(FerryError) -> Int? {
+    /// Checks the document, and goes on behind the opening bracket of the array; false without an array.
+    private static func enterArray(
+        _ cursor: inout JSONScanner, key: UnsafeRawBufferPointer
+    ) throws(FerryError) -> Bool {
         var found: JSONScanner.Place?
         var isInPlace = true
         do throws(JSONScanner.Problem) {
             cursor.skipSpace()
-            if cursor.isAtEnd { return nil }
+            if cursor.isAtEnd { return false }
             let document = try cursor.place()
             if !key.isEmpty, document.kind == .object {
                 found = try cursor.object(member: key)
@@ -244,12 +234,13 @@ package struct JSONArrayScanner {
         } catch {
             throw .json(error, at: cursor.offset)
         }
-        guard let found, found.kind != .null else { return nil }
+        guard let found, found.kind != .null else { return false }
         guard found.kind == .array, isInPlace else {
             throw .row(
                 "JSON", key.isEmpty ? "the document is not an array" : "the value is not an array")
         }
-        return found.offset + 1
+        cursor.move(to: found.offset + 1)
+        return true
     }
 
     /// - Throws: What a text that is read in pieces throws.

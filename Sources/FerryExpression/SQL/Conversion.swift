@@ -90,10 +90,8 @@ enum Conversion: Equatable {
         case (.date, .boolean), (.boolean, .date): return .none("a date and a Boolean have nothing in common")
         case (.date, .string), (.string, .date):
             return .none("text has no single date format; use date:format: or a migration policy")
-        case (.date, _) where type.isNumeric, (.string, _) where type.isNumeric:
-            return function[type].map(Conversion.function) ?? .unchanged
-        case (_, .date) where source.isNumeric, (_, .string) where source.isNumeric,
-            (_, _) where source.isNumeric && type.isNumeric:
+        case (.date, _) where type.isNumeric, (.string, _) where type.isNumeric, (_, .date) where source.isNumeric,
+            (_, .string) where source.isNumeric, (_, _) where source.isNumeric && type.isNumeric:
             return function[type].map(Conversion.function) ?? .unchanged
         default: return .none("there is no conversion between these types")
         }

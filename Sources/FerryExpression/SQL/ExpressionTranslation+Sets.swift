@@ -185,9 +185,9 @@ extension ExpressionTranslation {
         }
         var values = elements.map(\.typed)
         let function = name == "count" ? nil : try listFunction(name, of: &values, expression)
-        var operands: [Computation] = []
-        for (element, value) in zip(elements, values) {
-            operands += [element.condition ?? .constant(.boolean(true)), value.computation]
+        let operands = zip(elements, values).map { element, value in
+            let value = value.computation
+            return element.condition.map { .operation(.choose, [$0, value, .constant(.null)]) } ?? value
         }
         return Typed(
             .call(ScalarFunction.setName(function?.aggregate), operands), function?.result ?? .attribute(.integer64))

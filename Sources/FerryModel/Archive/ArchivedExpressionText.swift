@@ -55,9 +55,9 @@ enum ArchivedExpressionText {
 
     private static func constant(_ value: ArchivedObject) throws(FerryError) -> String {
         switch value.value {
-        case .bool(let flag): return flag ? "1" : "0"
-        case .integer(let number): return String(number)
-        case .real(let number): return String(number)
+        case .plain(.bool(let flag)): return flag ? "1" : "0"
+        case .plain(.integer(let number)): return String(number)
+        case .plain(.real(let number)): return String(number)
         default: break
         }
         if let text = try value.text { return quoted(text) }
@@ -140,7 +140,7 @@ enum ArchivedExpressionWriter {
         if text == "now()" { return function("now", [], in: &archive) }
         if let colon = text.firstIndex(of: ":"), text.hasSuffix(")") {
             let rest = text[text.index(after: colon)...]
-            guard rest.hasPrefix("("), isName(text[..<colon]),
+            guard rest.hasPrefix("("), ManagedObjectModel.isName(text[..<colon]),
                 let path = keyPath(String(rest.dropFirst().dropLast()), in: &archive)
             else { return nil }
             return function(String(text[...colon]), [path], in: &archive)
@@ -165,7 +165,7 @@ enum ArchivedExpressionWriter {
 
     private static func keyPath(_ path: String, in archive: inout KeyedArchiveWriter) -> PropertyTree? {
         let parts = path.split(separator: ".", omittingEmptySubsequences: false)
-        guard !parts.isEmpty, parts.allSatisfy(isName) else { return nil }
+        guard !parts.isEmpty, parts.allSatisfy(ManagedObjectModel.isName) else { return nil }
         let specifier = archive.object(
             ["NSKeyPathSpecifierExpression"] + expression,
             ["NSExpressionType": .integer(10), "NSKeyPath": archive.text(path)])
@@ -177,10 +177,5 @@ enum ArchivedExpressionWriter {
                 "NSSelectorName": archive.text(parts.count > 1 ? "valueForKeyPath:" : "valueForKey:"),
                 "NSArguments": archive.array([specifier]),
             ])
-    }
-
-    private static func isName(_ text: Substring) -> Bool {
-        !text.isEmpty
-            && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
     }
 }

@@ -31,7 +31,7 @@ package struct ArchivedObject: Sendable {
                 case .array(let references) = try archive.list.value(at: listed)
             {
                 for reference in references {
-                    if case .string(let name) = try archive.list.value(at: reference), !names.contains(name) {
+                    if let name = try archive.list.value(at: reference).plain?.string, !names.contains(name) {
                         names.append(name)
                     }
                 }
@@ -75,11 +75,12 @@ package struct ArchivedObject: Sendable {
     package var text: String? {
         get throws(FerryError) {
             switch value {
-            case .string(let text): return text
+            case .plain(.string(let text)): return text
             case .dictionary:
                 if let text = try object("NS.string")?.text { return text }
-                guard let bytes = try object("NS.bytes"), case .data(let utf8) = bytes.value, try isKind(of: "NSString")
-                else { return nil }
+                guard let utf8 = try object("NS.bytes")?.value.plain?.data, try isKind(of: "NSString") else {
+                    return nil
+                }
                 return String(decoding: utf8, as: UTF8.self)
             default: return nil
             }
@@ -89,34 +90,34 @@ package struct ArchivedObject: Sendable {
     /// The whole number, also of a real without a fraction.
     package var integer: Int64? {
         switch value {
-        case .integer(let number): number
-        case .bool(let flag): flag ? 1 : 0
-        case .real(let number): Int64(exactly: number)
+        case .plain(.integer(let number)): number
+        case .plain(.bool(let flag)): flag ? 1 : 0
+        case .plain(.real(let number)): Int64(exactly: number)
         default: nil
         }
     }
 
     package var real: Double? {
         switch value {
-        case .integer(let number): Double(number)
-        case .bool(let flag): flag ? 1 : 0
-        case .real(let number): number
+        case .plain(.integer(let number)): Double(number)
+        case .plain(.bool(let flag)): flag ? 1 : 0
+        case .plain(.real(let number)): number
         default: nil
         }
     }
 
     /// The Boolean; of a number, whether the number is not zero.
     package var flag: Bool? {
-        if case .bool(let flag) = value { return flag }
+        if case .plain(.bool(let flag)) = value { return flag }
         return real.map { $0 != 0 }
     }
 
     /// The plain bytes, or the bytes of an archived (mutable) data.
     package var data: [UInt8]? {
         get throws(FerryError) {
-            if case .data(let bytes) = value { return bytes }
+            if let bytes = value.plain?.data { return bytes }
             for key: StaticString in ["NS.data", "NS.bytes"] {
-                if let object = try object(key), case .data(let bytes) = object.value { return bytes }
+                if let bytes = try object(key)?.value.plain?.data { return bytes }
             }
             return nil
         }
@@ -125,7 +126,7 @@ package struct ArchivedObject: Sendable {
     /// The seconds of a date since 2001-01-01 UTC.
     package var date: Double? {
         get throws(FerryError) {
-            if case .date(let seconds) = value { return seconds }
+            if case .plain(.date(let seconds)) = value { return seconds }
             return try object("NS.time")?.real
         }
     }
@@ -133,7 +134,7 @@ package struct ArchivedObject: Sendable {
     /// Whether the object is an archived `NSNull`.
     package var isNull: Bool {
         get throws(FerryError) {
-            if case .null = value { return true }
+            if case .plain(.null) = value { return true }
             return try className == "NSNull"
         }
     }
@@ -231,7 +232,7 @@ package struct ArchivedObject: Sendable {
         guard case .dictionary(let keys, let values) = value else { return nil }
         var found: [Int: Int] = [:]
         for (position, key) in keys.enumerated() {
-            if case .string(let name) = try archive.list.value(at: key), name.hasPrefix(prefix),
+            if let name = try archive.list.value(at: key).plain?.string, name.hasPrefix(prefix),
                 let number = Int(name.dropFirst(prefix.count))
             {
                 found[number] = values[position]
@@ -284,12 +285,12 @@ extension ArchivedObject {
             guard case .dictionary(let keys, let references) = value else { return [:] }
             var values: [String: ArchivedValue] = [:]
             for (key, reference) in zip(keys, references) {
-                guard case .string(let name) = try archive.list.value(at: key), name != "$class" else { continue }
+                guard let name = try archive.list.value(at: key).plain?.string, name != "$class" else { continue }
                 let part = try archive.object(at: reference, depth: depth + 1)?.kept ?? .null
                 values[name] = part
                 if case .plain(let value) = part {
                     // Archives refer to objects by UID only.
-                    if case .uid = try archive.list.value(at: reference) { continue }
+                    if case .plain(.uid) = try archive.list.value(at: reference) { continue }
                     values[name] = .inline(value)
                 }
             }
@@ -300,19 +301,15 @@ extension ArchivedObject {
     private var plain: ArchivedValue {
         get throws(FerryError) {
             switch value {
-            case .null: return .null
-            case .bool(let flag): return .plain(.bool(flag))
-            case .integer(let number): return .plain(.integer(number))
-            case .real(let number): return .plain(.real(number))
-            case .date(let seconds): return .plain(.date(seconds))
-            case .data(let bytes): return .plain(.data(bytes))
-            case .string(let text): return .plain(.string(text))
+            case .plain(.null): return .null
+            case .plain(.uid), .dictionary:
+                throw FerryError(.badArchive, "The keyed archive refers to a reference.")
+            case .plain(let value): return .plain(value)
             case .array(let references), .set(let references):
                 return .list(
                     try references.map { reference throws(FerryError) in
                         try archive.object(at: reference, depth: depth + 1)?.kept ?? .null
                     })
-            case .uid, .dictionary: throw FerryError(.badArchive, "The keyed archive refers to a reference.")
             }
         }
     }

@@ -28,8 +28,7 @@ package struct KeyedArchive: Sendable {
             case "$objects":
                 if case .array(let references) = try list.value(at: reference) { objects = references }
             case "$top": top = try list.entries(at: reference)
-            case "$archiver":
-                if case .string(let name) = try list.value(at: reference) { archiver = name }
+            case "$archiver": archiver = try list.value(at: reference).plain?.string
             default: break
             }
         }
@@ -64,7 +63,7 @@ package struct KeyedArchive: Sendable {
                 remedy: "Its objects may refer to each other in a circle; use an undamaged copy.")
         }
         let value = try list.value(at: reference)
-        guard case .uid(let position) = value else {
+        guard case .plain(.uid(let position)) = value else {
             return ArchivedObject(archive: self, identity: reference, value: value, depth: depth)
         }
         guard position < objects.count else {
@@ -73,7 +72,7 @@ package struct KeyedArchive: Sendable {
         let target = objects[position]
         if try list.isText("$null", at: target) { return nil }
         let object = try list.value(at: target)
-        if case .uid = object { throw FerryError(.badArchive, "The keyed archive refers to a reference.") }
+        if case .plain(.uid) = object { throw FerryError(.badArchive, "The keyed archive refers to a reference.") }
         return ArchivedObject(archive: self, identity: target, value: object, depth: depth)
     }
 }

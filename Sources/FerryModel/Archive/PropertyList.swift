@@ -75,35 +75,35 @@ package struct PropertyList: Sendable {
         case 0x0:
             try spend(1)
             switch low {
-            case 0x8: return .bool(false)
-            case 0x9: return .bool(true)
-            default: return .null
+            case 0x8: return .plain(.bool(false))
+            case 0x9: return .plain(.bool(true))
+            default: return .plain(.null)
             }
-        case 0x1: return try integer(at: offset + 1, power: low)
+        case 0x1: return .plain(try integer(at: offset + 1, power: low))
         case 0x2:
             guard low == 2 || low == 3, let bits = reader.bigEndian(at: offset + 1, width: 1 << low) else {
                 throw Self.damaged("a real number has an invalid length")
             }
             try spend(1 << low)
-            return .real(low == 2 ? Double(Float(bitPattern: UInt32(bits))) : Double(bitPattern: bits))
+            return .plain(.real(low == 2 ? Double(Float(bitPattern: UInt32(bits))) : Double(bitPattern: bits)))
         case 0x3:
             guard low == 3, let bits = reader.bigEndian(at: offset + 1, width: 8) else {
                 throw Self.damaged("a date has an invalid length")
             }
             try spend(8)
-            return .date(Double(bitPattern: bits))
-        case 0x4: return .data(Array(try payload(at: offset, unit: 1)))
-        case 0x5, 0x7: return .string(String(decoding: try payload(at: offset, unit: 1), as: UTF8.self))
+            return .plain(.date(Double(bitPattern: bits)))
+        case 0x4: return .plain(.data(Array(try payload(at: offset, unit: 1))))
+        case 0x5, 0x7: return .plain(.string(String(decoding: try payload(at: offset, unit: 1), as: UTF8.self)))
         case 0x6:
             let bytes = try payload(at: offset, unit: 2)
             let units = stride(from: bytes.startIndex, to: bytes.endIndex, by: 2)
                 .map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
-            return .string(String(decoding: units, as: UTF16.self))
+            return .plain(.string(String(decoding: units, as: UTF16.self)))
         case 0x8:
             guard low < 8, let number = reader.bigEndian(at: offset + 1, width: low + 1).flatMap(Int.init(exactly:))
             else { throw Self.damaged("a UID has an invalid length") }
             try spend(low + 1)
-            return .uid(number)
+            return .plain(.uid(number))
         case 0xA: return .array(try references(in: try payload(at: offset, unit: referenceWidth)))
         case 0xB, 0xC: return .set(try references(in: try payload(at: offset, unit: referenceWidth)))
         case 0xD:
@@ -125,7 +125,7 @@ package struct PropertyList: Sendable {
         var entries: [(key: String, value: Int)] = []
         entries.reserveCapacity(keys.count)
         for (key, value) in zip(keys, values) {
-            guard case .string(let name) = try self.value(at: key) else {
+            guard let name = try self.value(at: key).plain?.string else {
                 throw Self.damaged("a key is not text")
             }
             entries.append((name, value))
@@ -157,7 +157,7 @@ package struct PropertyList: Sendable {
 
     private func spend(_ bytes: Int) throws(FerryError) { try allowance.spend(bytes + 16) }
 
-    private func integer(at offset: Int, power: Int) throws(FerryError) -> PropertyListValue {
+    private func integer(at offset: Int, power: Int) throws(FerryError) -> PropertyTree {
         guard power <= 4, reader.holds(1 << power, at: offset) else {
             throw Self.damaged("an integer has an invalid length")
         }
@@ -213,20 +213,13 @@ package struct PropertyList: Sendable {
 
 /// One object of a binary property list; collections hold references to other objects of the list.
 package enum PropertyListValue: Sendable {
-    case null
-    case bool(Bool)
-    case integer(Int64)
-    /// A real, or a whole number above the range of `Int64`.
-    case real(Double)
-    /// Seconds since 2001-01-01 UTC.
-    case date(Double)
-    case data([UInt8])
-    case string(String)
-    /// The position of an object in a keyed archive.
-    case uid(Int)
+    /// Any object but a collection.
+    case plain(PropertyTree)
     case array(References)
     case set(References)
     case dictionary(keys: References, values: References)
+
+    package var plain: PropertyTree? { if case .plain(let value) = self { value } else { nil } }
 
     /// The references of a collection, read from the list's bytes on demand.
     package struct References: RandomAccessCollection, Sendable {

@@ -1,16 +1,17 @@
 package import FerryBase
-internal import Foundation
 
 /// A property list as a value, for small lists and for lists to write.
 package enum PropertyTree: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
+    /// A real, or a whole number above the range of `Int64`.
     case real(Double)
     /// Seconds since 2001-01-01 UTC.
     case date(Double)
     case data([UInt8])
     case string(String)
+    /// The position of an object in a keyed archive.
     case uid(Int)
     case array([PropertyTree])
     case set([PropertyTree])
@@ -62,14 +63,12 @@ package enum PropertyTree: Sendable, Hashable {
             }
             if let leaf = leaves[reference] { return leaf }
             switch try list.value(at: reference) {
-            case .null: return .null
-            case .bool(let value): return .bool(value)
-            case .integer(let value): return .integer(value)
-            case .real(let value): return .real(value)
-            case .date(let value): return .date(value)
-            case .data(let value): return keep(.data(value), reference)
-            case .string(let value): return keep(.string(value), reference)
-            case .uid(let value): return .uid(value)
+            case .plain(let leaf):
+                switch leaf {
+                case .data, .string: leaves[reference] = leaf
+                default: break
+                }
+                return leaf
             case .array(let references): return .array(try elements(references, depth: depth))
             case .set(let references): return .set(try elements(references, depth: depth))
             case .dictionary(let keys, let values):
@@ -84,66 +83,11 @@ package enum PropertyTree: Sendable, Hashable {
             }
         }
 
-        private mutating func keep(_ leaf: PropertyTree, _ reference: Int) -> PropertyTree {
-            leaves[reference] = leaf
-            return leaf
-        }
-
         private mutating func elements(
             _ references: PropertyListValue.References, depth: Int
         ) throws(FerryError) -> [PropertyTree] {
             try references.map { reference throws(FerryError) in try tree(reference, depth: depth + 1) }
         }
-    }
-}
-
-extension PropertyTree {
-    /// Reads an XML property list; throws `.badModel` with the file's path for other bytes.
-    init(xml bytes: [UInt8], path: String) throws(FerryError) {
-        let root = try SourceElement.parse(bytes, path: path)
-        guard root.name == "plist", root.children.count == 1 else {
-            throw Self.unreadable(path, "it is not a property list")
-        }
-        try self.init(root.children[0], path: path)
-    }
-
-    /// The XML parser limits the nesting of elements.
-    private init(_ element: SourceElement, path: String) throws(FerryError) {
-        let text = element.text
-        switch element.name {
-        case "string": self = .string(text)
-        case "true": self = .bool(true)
-        case "false": self = .bool(false)
-        case "integer":
-            guard let number = Int64(text) else { throw Self.unreadable(path, "an integer is malformed") }
-            self = .integer(number)
-        case "real":
-            guard let number = Double(text) else { throw Self.unreadable(path, "a real number is malformed") }
-            self = .real(number)
-        case "data":
-            guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-                throw Self.unreadable(path, "data is not Base64")
-            }
-            self = .data(Array(data))
-        // No reader of these lists uses a key with a date.
-        case "date": self = .string(text)
-        case "array":
-            self = .array(try element.children.map { child throws(FerryError) in try PropertyTree(child, path: path) })
-        case "dict":
-            guard element.children.count.isMultiple(of: 2) else { throw Self.unreadable(path, "a key has no value") }
-            var entries: [String: PropertyTree] = [:]
-            for place in stride(from: 0, to: element.children.count, by: 2) {
-                guard element.children[place].name == "key" else { throw Self.unreadable(path, "a key is missing") }
-                entries[element.children[place].text] = try PropertyTree(element.children[place + 1], path: path)
-            }
-            self = .dictionary(entries)
-        default: throw Self.unreadable(path, "it has an unknown element")
-        }
-    }
-
-    private static func unreadable(_ path: String, _ reason: String) -> FerryError {
-        FerryError(
-            .badModel, "The property list \(path) cannot be read: \(reason).", remedy: "Use an undamaged copy.")
     }
 }
 

@@ -133,8 +133,7 @@ extension DefaultValue {
             guard let text = try object.text("NS.relative") ?? plain else { return nil }
             self = .text(text)
         case .uuid:
-            guard let bytes = try object.object("NS.uuidbytes"), case .data(let uuid) = bytes.value, uuid.count == 16
-            else { return nil }
+            guard let uuid = try object.object("NS.uuidbytes")?.value.plain?.data, uuid.count == 16 else { return nil }
             self = .blob(uuid)
         case .binary:
             guard let bytes = try object.data else { return nil }
@@ -148,7 +147,7 @@ extension ArchivedObject {
     /// The double nearest to an archived `NSDecimalNumber`.
     var decimal: Double? {
         get throws(FerryError) {
-            guard let bytes = try object("NS.mantissa"), case .data(let mantissa) = bytes.value,
+            guard let mantissa = try object("NS.mantissa")?.value.plain?.data,
                 let exponent = try integer("NS.exponent"), let length = try integer("NS.length"),
                 let order = try integer("NS.mantissa.bo"), (0...8).contains(length), mantissa.count >= length * 2
             else { return nil }

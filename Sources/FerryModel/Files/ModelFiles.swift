@@ -132,7 +132,7 @@ struct ModelFiles {
         let path = Self.join(bundle, ".xccurrentversion")
         guard try files.exists(path) else { return nil }
         let list = try propertyList(path)
-        return list["_XCCurrentVersionName"]?.string.map(Self.stem(of:))
+        return list.member("_XCCurrentVersionName")?.string.map(Self.stem(of:))
     }
 
     private mutating func readSource(_ path: String, bundle: String?, current: String?) throws(FerryError) {
@@ -167,7 +167,7 @@ struct ModelFiles {
     /// The content of `VersionInfo.plist`: the current version, and the hashes of each version.
     private struct VersionInfo {
         var current: String?
-        var hashes: [String: [String: [UInt8]]]
+        var hashes: [String: [String: [UInt8]]] = [:]
     }
 
     private mutating func readCompiledBundle(_ path: String) throws(FerryError) {
@@ -185,10 +185,12 @@ struct ModelFiles {
         let path = Self.join(bundle, "VersionInfo.plist")
         guard try files.exists(path) else { return nil }
         let list = try propertyList(path)
-        let versions = list["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:]
-        return VersionInfo(
-            current: list["NSManagedObjectModel_CurrentVersionName"]?.string,
-            hashes: versions.compactMapValues { $0.dictionary?.compactMapValues(\.data) })
+        var info = VersionInfo(current: list.member("NSManagedObjectModel_CurrentVersionName")?.string)
+        for (version, hashes) in list.member("NSManagedObjectModel_VersionHashes")?.members ?? [] {
+            guard let entities = hashes.members else { continue }
+            for (entity, hash) in entities { info.hashes[version, default: [:]][entity] = hash.data }
+        }
+        return info
     }
 
     private mutating func readCompiled(_ path: String, bundle: String?, info: VersionInfo?) throws(FerryError) {
@@ -221,17 +223,17 @@ struct ModelFiles {
 
     // MARK: Files and names
 
-    private func propertyList(_ path: String) throws(FerryError) -> [String: PropertyTree] {
+    private func propertyList(_ path: String) throws(FerryError) -> PlistValue {
         let bytes = try files.read(path)
-        let list: PropertyTree
+        let list: PlistValue
         do throws(FerryError) {
-            list = try PropertyList.isBinary(bytes) ? PropertyTree(binary: bytes) : PropertyTree(xml: bytes, path: path)
+            list = try PlistValue(bytes)
         } catch {
             throw FerryError(
                 .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Use an undamaged copy.",
                 cause: error)
         }
-        if let dictionary = list.dictionary { return dictionary }
+        if list.members != nil { return list }
         throw FerryError(.badModel, "The property list \(path) is not a dictionary.", remedy: "Use an undamaged copy.")
     }
 

@@ -200,7 +200,7 @@ extension [String] {
     }
 }
 
-/// An XML element of a source model or of a property list.
+/// An XML element of a source model.
 struct SourceElement {
     var name: String
     var attributes: [String: String]

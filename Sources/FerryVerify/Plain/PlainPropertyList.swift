@@ -58,7 +58,7 @@ indirect enum PlainPropertyList {
         let list = try PropertyList(bytes)
         if case .dictionary = try list.value(at: list.top),
             let archiver = try list.entries(at: list.top).first(where: { $0.key == "$archiver" }),
-            case .string("NSKeyedArchiver") = try list.value(at: archiver.value)
+            case .plain(.string("NSKeyedArchiver")) = try list.value(at: archiver.value)
         {
             return try archived(try KeyedArchive(bytes).root, 0)
         }
@@ -134,13 +134,13 @@ indirect enum PlainPropertyList {
     private static func plain(_ list: PropertyList, _ reference: Int, _ depth: Int) throws -> PlainPropertyList {
         guard depth <= depthLimit else { throw damaged }
         switch try list.value(at: reference) {
-        case .null: return .scalar(.null)
-        case .bool(let flag): return .scalar(.boolean(flag))
-        case .integer(let integer): return .scalar(.integer(integer))
-        case .real(let real), .date(let real): return .scalar(.number(real))
-        case .string(let text): return .scalar(.string(text))
-        case .data(let bytes): return .data(bytes)
-        case .uid: throw damaged
+        case .plain(.null): return .scalar(.null)
+        case .plain(.bool(let flag)): return .scalar(.boolean(flag))
+        case .plain(.integer(let integer)): return .scalar(.integer(integer))
+        case .plain(.real(let real)), .plain(.date(let real)): return .scalar(.number(real))
+        case .plain(.string(let text)): return .scalar(.string(text))
+        case .plain(.data(let bytes)): return .data(bytes)
+        case .plain: throw damaged
         case .array(let elements), .set(let elements):
             return .array(try elements.map { try plain(list, $0, depth + 1) })
         case .dictionary:
@@ -151,9 +151,9 @@ indirect enum PlainPropertyList {
     private static func archived(_ object: ArchivedObject, _ depth: Int) throws -> PlainPropertyList {
         guard depth <= depthLimit else { throw damaged }
         switch object.value {
-        case .bool(let flag): return .scalar(.boolean(flag))
-        case .integer(let integer): return .scalar(.integer(integer))
-        case .real(let real): return .scalar(.number(real))
+        case .plain(.bool(let flag)): return .scalar(.boolean(flag))
+        case .plain(.integer(let integer)): return .scalar(.integer(integer))
+        case .plain(.real(let real)): return .scalar(.number(real))
         default: break
         }
         if try object.isNull { return .scalar(.null) }
