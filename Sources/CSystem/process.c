@@ -160,11 +160,9 @@ int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int 
     posix_spawn_file_actions_t actions;
     int code = posix_spawn_file_actions_init(&actions);
     if (code != 0) return code;
-    if (descriptor >= 0) {
-        code = posix_spawn_file_actions_adddup2(&actions, descriptor, target);
-        if (code == 0) code = posix_spawn_file_actions_addclose(&actions, other);
-        if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
-    }
+    code = posix_spawn_file_actions_adddup2(&actions, descriptor, target);
+    if (code == 0) code = posix_spawn_file_actions_addclose(&actions, other);
+    if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
     if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, environment);
     posix_spawn_file_actions_destroy(&actions);
     return code;

@@ -48,8 +48,8 @@ extension Collection<UInt8> where Self: BidirectionalCollection {
 extension String {
     /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: some Collection<UInt8>) {
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard text.utf8.count == bytes.count, text.utf8.elementsEqual(bytes) else { return nil }
+        let text = bytes.withContiguousStorageIfAvailable { String(utf8: UnsafeRawBufferPointer($0)) }
+        guard let text = text ?? Array(bytes).withUnsafeBytes({ String(utf8: $0) }) else { return nil }
         self = text
     }
 
@@ -60,13 +60,6 @@ extension String {
             own.count == bytes.count && UnsafeRawBufferPointer(own).elementsEqual(bytes)
         }
         guard isSame else { return nil }
-        self = text
-    }
-
-    /// Nil if the bytes are not valid UTF-8.
-    package init?(utf8 bytes: [UInt8]) {
-        let text = bytes.withUnsafeBytes { String(utf8: $0) }
-        guard let text else { return nil }
         self = text
     }
 

@@ -45,6 +45,20 @@ package struct InputFile: ~Copyable {
         }.get()
         return found == count ? bytes : Array(bytes[..<found])
     }
+
+    /// Passes the file's content to the body from front to end, in pieces.
+    package func forEachPiece(_ body: (UnsafeRawBufferPointer) throws(FerryError) -> Void) throws(FerryError) {
+        // Few calls, and small against resident memory.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try read(into: buffer, at: offset)
+            if count == 0 { return }
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+    }
 }
 
 extension FileLayer {

@@ -87,16 +87,7 @@ extension FileLayer {
         }
         let input = try open(path)
         var output = try create(destination, mode: mode)
-        // Few calls, and small against resident memory.
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
-        defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while true {
-            let count = try input.read(into: buffer, at: offset)
-            if count == 0 { break }
-            try output.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
-        }
+        try input.forEachPiece { piece throws(FerryError) in try output.write(piece) }
         try output.sync()
         try output.close()
     }

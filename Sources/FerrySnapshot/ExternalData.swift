@@ -106,15 +106,9 @@ struct ExternalData {
 extension SHA256 {
     /// Adds the content of a file; a stop request may end the reading.
     package mutating func update(contentOf input: borrowing InputFile, stop: StopRequest? = nil) throws(FerryError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
-        defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while true {
+        try input.forEachPiece { piece throws(FerryError) in
             try stop?.check()
-            let count = try input.read(into: buffer, at: offset)
-            if count == 0 { return }
-            update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
+            update(piece)
         }
     }
 }

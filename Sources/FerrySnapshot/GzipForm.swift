@@ -3,18 +3,10 @@ internal import FerryBase
 
 /// A gzip compressor by zlib, whose context takes about 256 KiB at any level; each frame is one member of a gzip file.
 final class GzipCompressor: Compressor {
-    // zlib's state has a pointer to the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// - Throws: ``FerryError`` `.outOfMemory`.
-    init(level: Int) throws(FerryError) {
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        guard ferry_deflate_init_gzip(stream, Int32(level)) == Z_OK else {
-            stream.deallocate()
-            throw FerryError(.outOfMemory, "There is not enough memory for zlib.")
-        }
-    }
+    init(level: Int) throws(FerryError) { stream = try .begun { ferry_deflate_init_gzip($0, Int32(level)) } }
 
     deinit {
         deflateEnd(stream)
@@ -25,10 +17,7 @@ final class GzipCompressor: Compressor {
         _ frame: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int {
         guard deflateReset(stream) == Z_OK else { throw failure }
-        stream.pointee.next_in = UnsafeMutablePointer(mutating: frame.bindMemory(to: UInt8.self).baseAddress)
-        stream.pointee.avail_in = UInt32(frame.count)
-        stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
-        stream.pointee.avail_out = UInt32(output.count)
+        stream.pointee.set(frame, output)
         guard deflate(stream, Z_FINISH) == Z_STREAM_END else { throw failure }
         return output.count - Int(stream.pointee.avail_out)
     }
@@ -40,19 +29,11 @@ final class GzipCompressor: Compressor {
 
 /// A decompressor for the successive members of a gzip file; it takes about 48 KiB for any content.
 final class GzipDecompressor: Decompressor {
-    // zlib's state has a pointer to the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private(set) var isAtFrameEnd = true
 
     /// - Throws: ``FerryError`` `.outOfMemory`.
-    init() throws(FerryError) {
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        guard ferry_inflate_init_gzip(stream) == Z_OK else {
-            stream.deallocate()
-            throw FerryError(.outOfMemory, "There is not enough memory for zlib.")
-        }
-    }
+    init() throws(FerryError) { stream = try .begun { ferry_inflate_init_gzip($0) } }
 
     deinit {
         inflateEnd(stream)
@@ -62,10 +43,7 @@ final class GzipDecompressor: Decompressor {
     func decompress(
         _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int {
-        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
-        stream.pointee.avail_in = UInt32(bytes.count)
-        stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
-        stream.pointee.avail_out = UInt32(output.count)
+        stream.pointee.set(bytes, output)
         // Inside a member this runs once even without input: zlib may hold decoded bytes.
         repeat {
             if isAtFrameEnd {
@@ -88,5 +66,27 @@ final class GzipDecompressor: Decompressor {
 
     private func damaged(_ how: String) -> FerryError {
         FerryError(.snapshotDamaged, "The archive cannot be decompressed: \(how).", remedy: "Use another snapshot.")
+    }
+}
+
+extension UnsafeMutablePointer<z_stream> {
+    /// Makes a stream, which must not move, because zlib's state has a pointer to it.
+    fileprivate static func begun(by begin: (Self) -> Int32) throws(FerryError) -> Self {
+        let stream = allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        guard begin(stream) == Z_OK else {
+            stream.deallocate()
+            throw FerryError(.outOfMemory, "There is not enough memory for zlib.")
+        }
+        return stream
+    }
+}
+
+extension z_stream {
+    fileprivate mutating func set(_ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer) {
+        next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
+        avail_in = UInt32(input.count)
+        next_out = output.bindMemory(to: UInt8.self).baseAddress
+        avail_out = UInt32(output.count)
     }
 }

@@ -44,7 +44,7 @@ struct QuantityTests {
             (64 << 20, "64.0 MiB"), (3 << 30, "3.0 GiB"),
         ]
             as [(Int64, String)])
-    func writesSizes(_ bytes: Int64, _ text: String) { #expect(Quantity.sizeText(bytes) == text) }
+    func writesSizes(_ bytes: Int64, _ text: String) { #expect(bytes.bytesInUnits == text) }
 
     @Test(
         "Durations are written in readable units",

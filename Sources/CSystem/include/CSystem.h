@@ -178,7 +178,7 @@ int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), voi
 /// Returns the free bytes of the calling thread's stack; SIZE_MAX if the system does not report them.
 size_t ferry_stack_left(void);
 
-/// Starts a program. Unless `descriptor` is -1, the program gets it as `target`, and without `other`.
+/// Starts a program, which gets `descriptor` as `target`, and is without `other`.
 ///
 /// Returns 0 or an error number.
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other);

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// The words of one command line, read by the syntax of its command.
@@ -6,6 +7,8 @@ internal import FerryBase
 /// takes several words (`--models A B`) once all operands are read. An unknown option is refused, never ignored.
 struct Arguments {
     private let syntax: Syntax
+    /// The migration policies that the program has registered.
+    let policies: [String: PolicyFactory]
     private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
@@ -16,8 +19,10 @@ struct Arguments {
     /// Reads the words after the command's name.
     ///
     /// - Throws: `usage` for words that the syntax does not know; with `readsConfig` also the errors of `ferry.json`.
-    init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
-        self.syntax = syntax
+    init(
+        _ words: [String], for syntax: Syntax, readsConfig: Bool = false, policies: [String: PolicyFactory] = [:]
+    ) throws(FerryError) {
+        (self.syntax, self.policies) = (syntax, policies)
         var rest = words[...]
         while let word = rest.popFirst() {
             if word == "--" {
@@ -169,14 +174,11 @@ struct Arguments {
         }
     }
 
-    func choice<Choice: RawRepresentable>(
-        _ name: String, among choices: [Choice]
-    ) throws(FerryError) -> Choice? where Choice.RawValue == String {
-        precondition(
-            syntax.options.first { $0.name == name }?.choices == choices.map(\.rawValue),
-            "\(name) is read with other words than the syntax names")
-        return try value(name, "one of: \(choices.map(\.rawValue).joined(separator: ", "))") { text in
-            choices.first { $0.rawValue == text }
+    /// The value of an option that is one of the words in its syntax.
+    func choice<Choice: RawRepresentable<String>>(_ name: String) throws(FerryError) -> Choice? {
+        let words = syntax.options.first { $0.name == name }?.choices ?? []
+        return try value(name, "one of: \(words.joined(separator: ", "))") { text in
+            words.contains(text) ? Choice(rawValue: text) : nil
         }
     }
 

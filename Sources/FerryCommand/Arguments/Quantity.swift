@@ -35,8 +35,6 @@ enum Quantity {
         rows.map { (isEstimated ? "~" : "") + $0.grouped } ?? "?"
     }
 
-    static func sizeText(_ bytes: Int64) -> String { bytes.bytesInUnits }
-
     /// The whole number nearest to a rate or a time, which may come from a file; 0 for NaN.
     static func whole(_ number: Double) -> Int64 {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)

@@ -15,15 +15,6 @@ extension Command {
     static var syntax: Syntax { .named(name) }
 }
 
-/// A command that may read mapping models with migration policies.
-protocol PolicyCommand: Command {
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode
-}
-
-extension PolicyCommand {
-    func run(on console: Console) throws -> ExitCode { try run(on: console, policies: [:]) }
-}
-
 struct CommandCall {
     private let command: any Command.Type
     private let words: [String]
@@ -60,19 +51,15 @@ struct CommandCall {
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
+        let arguments = try Arguments(words, for: command.syntax, readsConfig: true, policies: policies)
         let isAll = !command.syntax.commonOptions.isEmpty && arguments.has("--help-all")
         guard !isAll, !arguments.has("--help") else {
             HelpText.show([command.syntax], isAll: isAll, on: console)
             return .success
         }
         let console = arguments.has("--quiet") ? console.quiet(isJSON: console.isJSON) : console
-        let instance = command.init(arguments: arguments)
         do {
-            if let migrating = instance as? any PolicyCommand {
-                return try migrating.run(on: console, policies: policies)
-            }
-            return try instance.run(on: console)
+            return try command.init(arguments: arguments).run(on: console)
         } catch {
             guard command.syntax.operands.first?.name == "STORE" else { throw error }
             throw FerryError.from(error).naming(store: arguments.operands[0], arguments)

@@ -5,20 +5,20 @@ internal import FerryModel
 internal import FerryPlan
 internal import Foundation
 
-struct DiffCommand: PolicyCommand {
-    enum Form: String, CaseIterable { case text, github, sarif, json }
+struct DiffCommand: Command {
+    enum Form: String { case text, github, sarif, json }
 
     static let name = "diff"
 
     let arguments: Arguments
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let form = try arguments.choice("--format", among: Form.allCases) ?? .text
+    func run(on console: Console) throws -> ExitCode {
+        let form: Form = try arguments.choice("--format") ?? .text
         let words = arguments.operands
         let (source, destination) = (try VersionWord(words[0]).version(), try VersionWord(words[1]).version())
         let difference = try Difference(
             from: source, to: destination, mappingModels: mappingModels(from: source, to: destination, on: console),
-            policies: KnownPolicies(registered: policies))
+            policies: KnownPolicies(registered: arguments.policies))
         switch form {
         case .text: console.result(difference.json, text: difference.text)
         case .github: console.result(difference.json, verbatim: difference.github.joined(separator: "\n"))

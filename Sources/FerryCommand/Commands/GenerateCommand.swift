@@ -48,7 +48,7 @@ struct GenerateCommand: Command {
             ],
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "
-                    + "\(Quantity.sizeText(bytes))."
+                    + "\(bytes.bytesInUnits)."
             ]
                 + rows.filter { $0.value > options.rowsOfEntity[$0.key] ?? options.rows }
                 .map { "  \($0.key): \($0.value.counting("row")), as mandatory relationships require." })

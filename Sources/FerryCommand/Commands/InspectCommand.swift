@@ -123,7 +123,7 @@ struct InspectRendering {
 
     private func tables(width: Int) -> [String] {
         func numbers(_ rows: Int64?, _ isEstimated: Bool, _ bytes: Int64?) -> [String] {
-            [Quantity.rowsText(rows, isEstimated: isEstimated), bytes.map(Quantity.sizeText) ?? ""]
+            [Quantity.rowsText(rows, isEstimated: isEstimated), bytes.map(\.bytesInUnits) ?? ""]
         }
         let entities = contents.entities.map {
             [$0.name, "\($0.number)", $0.table ?? "?"] + numbers($0.rows, $0.isEstimated, $0.bytes)
@@ -151,11 +151,11 @@ struct InspectRendering {
     }
 
     private var files: String {
-        var parts = [Quantity.sizeText(size.bytes)]
-        if size.logBytes > 0 { parts.append("\(Quantity.sizeText(size.logBytes)) in the -wal") }
+        var parts = [size.bytes.bytesInUnits]
+        if size.logBytes > 0 { parts.append("\(size.logBytes.bytesInUnits) in the -wal") }
         if size.externalFiles > 0 {
             parts.append(
-                "\(size.externalFiles.counting("external file")) of \(Quantity.sizeText(size.externalBytes))")
+                "\(size.externalFiles.counting("external file")) of \(size.externalBytes.bytesInUnits)")
         }
         return parts.joined(separator: ", ")
     }

@@ -20,7 +20,7 @@ struct MappingShowCommand: Command {
     }
 }
 
-struct MappingCheckCommand: PolicyCommand {
+struct MappingCheckCommand: Command {
     static let name = "mapping check"
 
     let arguments: Arguments
@@ -32,7 +32,7 @@ struct MappingCheckCommand: PolicyCommand {
         var warnings: [String] = []
     }
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+    func run(on console: Console) throws -> ExitCode {
         let catalog = try ModelCatalog(models: arguments.models)
         var files: [Checked] = []
         for path in arguments.operands.distinct { files.append(try read(path)) }
@@ -48,7 +48,7 @@ struct MappingCheckCommand: PolicyCommand {
             }
         }
         for step in steps.values.inOrder(by: { $0.files[0] < $1.files[0] }) {
-            try check(&files, step.files, from: step.source, to: step.destination, KnownPolicies(registered: policies))
+            try check(&files, step.files, from: step.source, to: step.destination)
         }
         show(files, on: console)
         return files.allSatisfy(\.problems.isEmpty) ? .success : .refused
@@ -72,9 +72,9 @@ struct MappingCheckCommand: PolicyCommand {
 
     /// Checks the files between two versions; a finding without a file is the first one's.
     private func check(
-        _ files: inout [Checked], _ indices: [Int], from source: ModelVersion, to destination: ModelVersion,
-        _ known: KnownPolicies
+        _ files: inout [Checked], _ indices: [Int], from source: ModelVersion, to destination: ModelVersion
     ) throws(FerryError) {
+        let known = KnownPolicies(registered: arguments.policies)
         let mappings = indices.compactMap { files[$0].mapping }
         let both = ModelCatalog(versions: [source, destination])
         let resolution = MappingResolution.resolve(

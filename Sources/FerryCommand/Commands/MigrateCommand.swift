@@ -1,24 +1,22 @@
 internal import Ferry
 internal import FerryBase
 
-struct MigrateCommand: PolicyCommand {
+struct MigrateCommand: Command {
     static let name = "migrate"
-
-    static let verifyModes: [VerifyMode] = [.full, .quick, .none]
 
     let arguments: Arguments
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+    func run(on console: Console) throws -> ExitCode {
         let migration = try StoreMigration(arguments)
         let report = try ReportPlace(from: arguments)
         let list = try StoreList(arguments.operands)
         try report?.check(list.stores, output: arguments.value("--output"))
-        try migration.ask(before: list.stores, policies, on: console)
+        try migration.ask(before: list.stores, on: console)
         let stop = InterruptWatch.start(on: console)
         if arguments.operands.count > 1 {
-            return try migration.run(list, report: report, on: console, stop: stop, policies: policies)
+            return try migration.run(list, report: report, on: console, stop: stop)
         }
-        let outcome = migration.report(on: console, stop: stop, policies: policies)
+        let outcome = migration.report(on: console, stop: stop)
         report?.write(outcome, of: list.stores[0], on: console)
         return outcome.code
     }
@@ -48,8 +46,8 @@ struct StoreMigration {
         configuration.chunks.time =
             try arguments.time("--chunk-time", "a time of at least 1ms, such as 500ms or 2s", from: 1_000_000)
             ?? configuration.chunks.time
-        configuration.verification = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
-        let snapshot = try arguments.choice("--snapshot", among: SnapshotChoice.forms + [.none])
+        configuration.verification = try arguments.choice("--verify") ?? .full
+        let snapshot: SnapshotChoice? = try arguments.choice("--snapshot")
         configuration.snapshots.form = snapshot.flatMap { .init(rawValue: $0.rawValue) } ?? .archive
         configuration.snapshots.folder = arguments.snapshotFolder
         configuration.restart = arguments.has("--restart")
@@ -78,31 +76,31 @@ struct StoreMigration {
     }
 
     /// The migration with the models and mapping models read once, for several stores.
-    func reading(_ policies: [String: PolicyFactory]) -> StoreMigration {
+    func reading() -> StoreMigration {
         var migration = self
         do {
-            migration.reader = try input.migrator(policies)
+            migration.reader = try input.migrator()
         } catch {
             // Each store's run reports the error.
         }
         return migration
     }
 
-    func report(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> any RunReport {
-        let outcome = run(on: console, stop: stop, policies: policies)
+    func report(on console: Console, stop: StopRequest) -> any RunReport {
+        let outcome = run(on: console, stop: stop)
         if console.isJSON { console.result(outcome.json) } else { outcome.show(on: console) }
         return outcome
     }
 
     /// Runs the migration; an error is an outcome, too.
-    func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> any RunReport {
+    func run(on console: Console, stop: StopRequest) -> any RunReport {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
         var planned = ReportDetails()
         planned.memoryLimit = Int64(configuration.limits.memory)
         // Made before the migration, after which there is nothing left to plan.
-        if arguments.value("--report") != nil { planned.take(try migrator(policies), configuration) }
-        let made = Result { try migrator(policies) }
+        if arguments.value("--report") != nil { planned.take(try migrator(), configuration) }
+        let made = Result { try migrator() }
         let sampler = RunSampler()
         func details() -> ReportDetails {
             var details = planned
@@ -148,9 +146,7 @@ struct StoreMigration {
         }
     }
 
-    private func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
-        try reader?.of(input.store) ?? input.migrator(policies)
-    }
+    private func migrator() throws -> Migrator { try reader?.of(input.store) ?? input.migrator() }
 
     private static func traceHook(_ console: Console) -> TraceHook {
         { event in
@@ -177,12 +173,12 @@ extension Configuration {
 /// Without a terminal nothing is asked: scripts run as before.
 extension StoreMigration {
     /// - Throws: `.declined` if the answer is not yes.
-    func ask(before stores: [String], _ policies: [String: PolicyFactory], on console: Console) throws {
+    func ask(before stores: [String], on console: Console) throws {
         guard console.canAsk, !console.isJSON, !console.isQuiet, !arguments.has("--yes"), !isRehearsal,
             configuration.output == nil
         else { return }
         let first = stores.filter(isFirstRun)
-        guard let lines = try question(first, of: stores, policies) else { return }
+        guard let lines = try question(first, of: stores) else { return }
         for line in lines { console.note(line) }
         console.draw("Continue? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
@@ -203,9 +199,7 @@ extension StoreMigration {
     }
 
     /// Nil if nothing would be changed: the migration then says so itself.
-    private func question(
-        _ first: [String], of stores: [String], _ policies: [String: PolicyFactory]
-    ) throws -> [String]? {
+    private func question(_ first: [String], of stores: [String]) throws -> [String]? {
         guard let store = first.first else { return nil }
         let wayBack = Template.messages.lines(configuration.snapshots.form != .none ? "way back" : "no way back")
         guard stores.count == 1 else {
@@ -214,7 +208,7 @@ extension StoreMigration {
         }
         let plan: PlanReport
         do {
-            plan = try input.migrator(policies).plan(configuration)
+            plan = try input.migrator().plan(configuration)
         } catch {
             return nil
         }
@@ -230,14 +224,11 @@ extension StoreMigration {
 
 extension StoreMigration {
     /// Migrates all stores of a list and returns the worst exit code; after a stop the later stores stay unchanged.
-    func run(
-        _ list: StoreList, report: ReportPlace?, on console: Console, stop: StopRequest,
-        policies: [String: PolicyFactory]
-    ) throws -> ExitCode {
+    func run(_ list: StoreList, report: ReportPlace?, on console: Console, stop: StopRequest) throws -> ExitCode {
         for (path, first) in list.repeated {
             console.warn("\(path) is the same store as \(first), and is migrated once.")
         }
-        let migration = reading(policies)
+        let migration = reading()
         let start = Clock.nanoseconds()
         var outcomes: [JSON] = []
         var codes: [ExitCode] = []
@@ -253,7 +244,7 @@ extension StoreMigration {
                 outcome = notBegun(store)
             } else {
                 outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
-                    .run(on: console, stop: stop, policies: policies)
+                    .run(on: console, stop: stop)
             }
             if !console.isJSON { outcome.show(on: console) }
             console.say()

@@ -1,16 +1,9 @@
 internal import Ferry
 internal import FerryBase
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The words that `plan`, `migrate` and `tune` share: a store, model versions, mapping models, a target.
 struct MigrationInput {
-    private static let damagedChoices: [DamagedRows] = [.refuse, .keep, .drop]
-
     let arguments: Arguments
     var store: URL
     let configuration: Configuration
@@ -31,7 +24,7 @@ struct MigrationInput {
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.breaksSync = arguments.has("--break-sync")
         configuration.allowsQuadratic = arguments.has("--accept-loss")
-        configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
+        configuration.damaged = try arguments.choice("--damaged") ?? .refuse
         self.configuration = configuration
     }
 
@@ -53,8 +46,9 @@ struct MigrationInput {
         return error
     }
 
-    func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
-        try Migrator(store: store, models: arguments.models, mappings: arguments.mappings, policies: policies)
+    func migrator() throws -> Migrator {
+        try Migrator(
+            store: store, models: arguments.models, mappings: arguments.mappings, policies: arguments.policies)
     }
 }
 

@@ -119,11 +119,11 @@ struct MigrationRendering: RunReport {
             (
                 "Bytes",
                 run.bytesRead.flatMap { read in
-                    run.bytesWritten.map { "\(Quantity.sizeText(read)) read, \(Quantity.sizeText($0)) written" }
+                    run.bytesWritten.map { "\(read.bytesInUnits) read, \($0.bytesInUnits) written" }
                 }
             ),
-            ("Peak memory", run.peakResidentBytes.map { Quantity.sizeText($0) }),
-            ("Peak disk", rehearsal.map { "\(Quantity.sizeText($0.peakDiskBytes)) next to the store" }),
+            ("Peak memory", run.peakResidentBytes.map(\.bytesInUnits)),
+            ("Peak disk", rehearsal.map { "\($0.peakDiskBytes.bytesInUnits) next to the store" }),
             ("Longest unit", rehearsal.map { "\(Quantity.durationText($0.longestUnit)) between two commits" }),
             ("Repaired", changed),
             ("Layout", run.layoutStore.map { "like \($0.filePath)" }),
@@ -241,6 +241,6 @@ struct MigrationRendering: RunReport {
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
         guard !run.resumed, ![.swap, .cleanUp].contains(phase.phase), phase.time >= .seconds(1) else { return "" }
         if let rate = phase.rowsPerSecond { return rate < 1 ? "" : " (\(Quantity.whole(rate).counting("row"))/s)" }
-        return phase.bytesPerSecond.map { " (\(Quantity.sizeText(Quantity.whole($0)))/s)" } ?? ""
+        return phase.bytesPerSecond.map { " (\(Quantity.whole($0).bytesInUnits)/s)" } ?? ""
     }
 }

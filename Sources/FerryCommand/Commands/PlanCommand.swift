@@ -1,16 +1,16 @@
 internal import Ferry
 internal import FerryBase
 
-struct PlanCommand: PolicyCommand {
+struct PlanCommand: Command {
     static let name = "plan"
 
     let arguments: Arguments
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+    func run(on console: Console) throws -> ExitCode {
         let input = try MigrationInput(arguments)
         do {
             return try ReportFile.named(by: arguments).written(PlanRendering.title, of: input.store.filePath) {
-                let migrator = try input.migrator(policies)
+                let migrator = try input.migrator()
                 var configuration = input.configuration
                 try configuration.takeMemoryLimit(arguments)
                 // A check answers as the migration will.
@@ -114,13 +114,13 @@ struct PlanRendering: CommandReport {
             ("Scans", scans.isEmpty ? nil : "only with --check: " + scans.joined(separator: "; ")),
         ]
         facts += plan.peakDiskBytes.inOrder { $0.key < $1.key }.map { folder, bytes in
-            ("Disk", "at most \(Quantity.sizeText(bytes)) more in \(folder)")
+            ("Disk", "at most \(bytes.bytesInUnits) more in \(folder)")
         }
         // What takes less than a second needs no line.
         if let snapshot = plan.snapshot, snapshot.seconds >= 1 {
             let time = Quantity.durationText(seconds: snapshot.seconds)
             let clone = snapshot.mayBeCloned ? "; --snapshot clone takes neither on this volume" : ""
-            facts.append(("Snapshot", "about \(Quantity.sizeText(snapshot.bytes)) in \(time)\(clone)"))
+            facts.append(("Snapshot", "about \(snapshot.bytes.bytesInUnits) in \(time)\(clone)"))
         }
         if let time = plan.estimatedTime, time >= .seconds(1) {
             let unit = plan.longestUnit.flatMap { $0.kind == .transaction && $0.seconds >= 1 ? $0 : nil }
@@ -143,7 +143,7 @@ struct PlanRendering: CommandReport {
             lines.append("Not combined with the previous step, because \(reason.sentenceEnd)")
         }
         if step.mode == .copy, step.scratchBytes > 0 {
-            lines.append("At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")
+            lines.append("At most \(step.scratchBytes.bytesInUnits) next to the new store while it runs.")
         }
         let flows = step.partitions.joined().map { mapping in
             FlowDrawing.Flow(

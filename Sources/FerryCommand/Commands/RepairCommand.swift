@@ -1,14 +1,14 @@
 internal import Ferry
 internal import FerryBase
 
-struct RepairCommand: PolicyCommand {
+struct RepairCommand: Command {
     private static let own = ["--recover", "--missing", "--drop-unknown", "--adopt"]
 
     static let name = "repair"
 
     let arguments: Arguments
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+    func run(on console: Console) throws -> ExitCode {
         let recovers = arguments.has("--recover")
         let adopts = arguments.has("--adopt")
         let unknown = arguments.values("--drop-unknown")
@@ -32,12 +32,12 @@ struct RepairCommand: PolicyCommand {
         var words = arguments.words(
             without: Set(Self.own + (isCopy ? ["--snapshot", "--snapshot-dir"] : [])))
         if arguments.values("--models").isEmpty { words.insert("--models=\(arguments.operands[0])", at: 0) }
-        var migration = try StoreMigration(Arguments(words, for: MigrateCommand.syntax))
+        var migration = try StoreMigration(Arguments(words, for: MigrateCommand.syntax, policies: arguments.policies))
         migration.configuration.repairs.missingParts = repairs
         migration.configuration.repairs.adoption = adopts
         migration.configuration.repairs.removals = unknown
         migration.configuration.repairs.keepsVersion = !adopts
-        if adopts { try migration.ask(before: arguments.operands, policies, on: console) }
-        return migration.report(on: console, stop: InterruptWatch.start(on: console), policies: policies).code
+        if adopts { try migration.ask(before: arguments.operands, on: console) }
+        return migration.report(on: console, stop: InterruptWatch.start(on: console)).code
     }
 }

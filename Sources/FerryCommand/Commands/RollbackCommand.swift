@@ -7,7 +7,8 @@ struct RollbackCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let keepsReplaced = try arguments.choice("--snapshot", among: [SnapshotChoice.none]) == nil
+        let snapshots: SnapshotChoice? = try arguments.choice("--snapshot")
+        let keepsReplaced = snapshots == nil
         let files = StoreFiles(arguments.store)
         if arguments.has("--check") {
             let entries = try files.verifySnapshots(arguments.snapshot, in: arguments.snapshotFolder)

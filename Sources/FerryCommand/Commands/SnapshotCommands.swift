@@ -1,6 +1,5 @@
 internal import Ferry
 internal import FerryBase
-internal import FerrySnapshot
 
 struct SnapshotCreateCommand: Command {
     static let name = "snapshot create"
@@ -8,12 +7,12 @@ struct SnapshotCreateCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let clones = try arguments.choice("--snapshot", among: SnapshotChoice.forms) == .clone
+        let form: SnapshotChoice? = try arguments.choice("--snapshot")
         let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
         let stop = InterruptWatch.start(on: console)
         defer { renderer.finish() }
         let entry = try StoreFiles(arguments.store).createSnapshot(
-            in: arguments.snapshotFolder, clones: clones, stop: stop, onProgress: { renderer.show($0) })
+            in: arguments.snapshotFolder, clones: form == .clone, stop: stop, onProgress: { renderer.show($0) })
         renderer.finish()
         let rendering = SnapshotRendering(entries: [entry])
         console.result(rendering.json, text: rendering.text(width:))
@@ -35,9 +34,6 @@ struct SnapshotListCommand: Command {
 
 enum SnapshotChoice: String {
     case zstd, gzip, clone, none
-
-    /// Those of a snapshot by hand: the compressed form that this build writes, and a clone.
-    static let forms: [SnapshotChoice] = [SnapshotForm.preferred == .zstandard ? .zstd : .gzip, .clone]
 }
 
 extension Arguments {
@@ -65,7 +61,7 @@ struct SnapshotRendering {
         let rows = entries.map { entry in
             [
                 entry.sequence.map(String.init) ?? "", entry.created.moment, entry.version ?? "?",
-                Quantity.sizeText(entry.bytes), entry.isClone ? "clone" : Quantity.sizeText(entry.compressedBytes),
+                entry.bytes.bytesInUnits, entry.isClone ? "clone" : entry.compressedBytes.bytesInUnits,
                 entry.problem != nil ? "damaged" : entry.verified == true ? "intact" : "not read", entry.url.filePath,
             ]
         }

@@ -1,10 +1,5 @@
 internal import FerryBase
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The output of a command: text or one JSON object on standard output, everything else on standard error.
 struct Console: Sendable {

@@ -43,7 +43,7 @@ struct Demo {
             "written",
             [
                 "books": library.books.grouped, "users": library.users.grouped,
-                "size": Quantity.sizeText(try FileLayer().attributes(folder.store).size),
+                "size": try FileLayer().attributes(folder.store).size.bytesInUnits,
                 "time": Quantity.durationText(seconds: Clock.seconds(since: start)),
             ])
         let layout = try StoreLayout.canonical(for: version.model)
@@ -84,7 +84,7 @@ struct Demo {
     /// Runs the migration in a process of its own and kills it in the middle of the authors, as a crash would.
     private func killHalfWay() throws {
         var child = try ChildProcess(
-            ChildProcess.ownPath(), migrateWords + ["--yes", "--progress", "json"], reading: .diagnostics)
+            ChildProcess.ownPath(), migrateWords + ["--yes", "--progress", "json"], reading: .error)
         var last: JSON?
         while let line = child.line() {
             guard let progress = JSON.read(Array(line.utf8)), !progress.members.isEmpty else {
@@ -219,16 +219,15 @@ struct DemoFolder {
 
     /// SHA-256 of a database without the counters in its header; no connection of this process may have it open.
     func digest(of file: String) throws(FerryError) -> String {
-        let input = try files.open(file)
         var hash = SHA256()
-        var offset: Int64 = 0
-        while true {
-            var bytes = try input.read(count: 1 << 20, at: offset)
-            if bytes.isEmpty { return hash.finalize().hexadecimal }
-            if offset == 0 { DatabaseHeader.blankCounters(&bytes) }
+        var isFirst = true
+        try files.open(file).forEachPiece { piece in
+            var bytes = Array(piece)
+            if isFirst { DatabaseHeader.blankCounters(&bytes) }
+            isFirst = false
             hash.update(bytes)
-            offset += Int64(bytes.count)
         }
+        return hash.finalize().hexadecimal
     }
 }
 

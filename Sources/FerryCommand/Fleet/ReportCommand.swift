@@ -246,7 +246,7 @@ struct FleetSum: CommandReport, Sendable {
         [
             ("Reports", reports.grouped), ("Objects", outcomes.values.map(\.rows).clampedSum.grouped),
             ("Total time", Quantity.durationText(seconds: outcomes.values.map(\.seconds).reduce(0, +))),
-            ("Peak memory", peakResidentBytes.map { Quantity.sizeText($0) }),
+            ("Peak memory", peakResidentBytes.map(\.bytesInUnits)),
             ("Incomplete", broken.stores > 0 ? broken.stores.counting("file") : nil),
         ]
     }

@@ -18,7 +18,7 @@ struct GraphCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let output = arguments.value("--output")
         let ending = output.flatMap { path in Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } }
-        let form = try arguments.choice("--format", among: Form.allCases) ?? ending ?? .svg
+        let form = try arguments.choice("--format") ?? ending ?? .svg
         let (from, to) = (arguments.value("--from"), arguments.value("--to"))
         if from != nil, to == nil {
             throw arguments.wrong("--from names the older of two versions.", "Add --to with the newer one.")

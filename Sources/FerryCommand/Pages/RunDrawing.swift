@@ -167,7 +167,7 @@ struct RunDrawing {
         return parts
     }
 
-    private func size(_ bytes: Double) -> String { Quantity.sizeText(Quantity.whole(bytes)) }
+    private func size(_ bytes: Double) -> String { Quantity.whole(bytes).bytesInUnits }
 
     private var bars: [Markup] {
         lines.enumerated().flatMap { index, line -> [Markup] in

@@ -7,11 +7,11 @@ struct RunOutline: Sendable {
     var isRehearsal = false
 }
 
-enum ProgressForm: String, CaseIterable, Sendable {
+enum ProgressForm: String, Sendable {
     case auto, bar, plain, json, none
 
     init(_ arguments: Arguments) throws(FerryError) {
-        self = try arguments.choice("--progress", among: Self.allCases) ?? .auto
+        self = try arguments.choice("--progress") ?? .auto
     }
 
     fileprivate var interval: UInt64 { self == .bar ? 100_000_000 : 10_000_000_000 }
@@ -157,19 +157,19 @@ struct ProgressRate {
         let countsBytes = update.phase == .snapshot
         let unit = update.phase == .swap ? "page" : "row"
         if update.phase != .swap, let rate = perSecond(update).map(Quantity.whole) {
-            parts.append((countsBytes ? Quantity.sizeText(rate) : rate.counting("row")) + "/s")
+            parts.append((countsBytes ? rate.bytesInUnits : rate.counting("row")) + "/s")
         }
         if let left = secondsLeft { parts.append("\(Quantity.durationText(seconds: left)) left") }
         if let resident = ResidentMemory.bytes() {
             parts.append(
-                "memory " + Quantity.sizeText(resident)
-                    + (outline.map { " of \(Quantity.sizeText(Int64($0.memoryLimit)))" } ?? ""))
+                "memory " + resident.bytesInUnits
+                    + (outline.map { " of \(Int64($0.memoryLimit).bytesInUnits)" } ?? ""))
         }
         if let subject = update.subject { parts.append(subject) }
         if let total = update.total, total > 0 {
             parts.append(
                 countsBytes
-                    ? "\(Quantity.sizeText(update.done)) of \(Quantity.sizeText(total))"
+                    ? "\(update.done.bytesInUnits) of \(total.bytesInUnits)"
                     : "\(update.done.grouped) of \(total.counting(unit))")
         } else if update.done > 0 {
             parts.append(update.done.counting(unit))

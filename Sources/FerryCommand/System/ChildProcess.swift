@@ -1,40 +1,29 @@
 internal import CSystem
 internal import FerryBase
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import Foundation
 
 /// A child process of this program for `demo` and `tune`: started, read line by line, and killed if asked for.
 struct ChildProcess: ~Copyable {
-    /// The stream of the child that the parent reads; the child shares the other stream with the parent.
-    enum Read { case output, diagnostics, nothing }
-
     private let identifier: pid_t
     private let descriptor: Int32
     private var rest: [UInt8] = []
-    private var isAtEnd: Bool
+    private var isAtEnd = false
 
     /// Starts the program; it shares the parent's streams, but for the stream that is read.
-    init(_ program: String, _ words: [String], reading: Read) throws(FerryError) {
+    init(_ program: String, _ words: [String], reading stream: StandardStream) throws(FerryError) {
         var ends: [Int32] = [-1, -1]
-        if reading != .nothing, pipe(&ends) != 0 { throw ChildProcess.failure("open a pipe", errno) }
+        guard pipe(&ends) == 0 else { throw ChildProcess.failure("open a pipe", errno) }
         var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
-        let code = ferry_spawn(&child, program, &arguments, ends[1], reading == .diagnostics ? 2 : 1, ends[0])
-        if reading != .nothing { close(ends[1]) }
+        let code = ferry_spawn(&child, program, &arguments, ends[1], stream.rawValue, ends[0])
+        close(ends[1])
         guard code == 0 else {
-            if reading != .nothing { close(ends[0]) }
+            close(ends[0])
             throw ChildProcess.failure("start \(program)", code)
         }
         identifier = child
         descriptor = ends[0]
-        isAtEnd = reading == .nothing
     }
 
     static func ownPath() throws(FerryError) -> String {
@@ -68,7 +57,7 @@ struct ChildProcess: ~Copyable {
 
     /// Waits for the end of the child and returns its exit code, or nil if a signal ended the child.
     consuming func wait() -> Int32? {
-        if descriptor >= 0 { close(descriptor) }
+        close(descriptor)
         let (signal, exit) = Self.end(of: identifier)
         return signal == 0 ? exit : nil
     }

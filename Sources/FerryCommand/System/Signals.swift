@@ -1,12 +1,5 @@
 internal import FerryBase
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import Foundation
 
 /// Turns Ctrl-C and SIGTERM into a request to stop after the current unit of work; a second signal ends the process.
 ///

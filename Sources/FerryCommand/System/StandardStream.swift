@@ -1,13 +1,6 @@
 internal import Ferry
 internal import FerryBase
-
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import Foundation
 
 /// Standard output and standard error, written without a buffer.
 enum StandardStream: Int32, Sendable {

@@ -1,12 +1,12 @@
 internal import Ferry
 internal import FerryBase
 
-struct TuneCommand: PolicyCommand {
+struct TuneCommand: Command {
     static let name = "tune"
 
     let arguments: Arguments
 
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+    func run(on console: Console) throws -> ExitCode {
         let input = try MigrationInput(arguments)
         var configuration = input.configuration
         configuration.verification = .none
@@ -21,7 +21,7 @@ struct TuneCommand: PolicyCommand {
             chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.limits.memory))
         return try ReportFile.named(by: arguments).written(TuneResult.title, of: result.store) {
             var code = ExitCode.success
-            let migrator = try input.migrator(policies)
+            let migrator = try input.migrator()
             let plan = try migrator.plan(configuration)
             if let refusal = plan.refusals.first { throw refusal }
             if plan.isUpToDate {
@@ -138,7 +138,7 @@ struct TuneResult: CommandReport {
         fileprivate var cells: [String] {
             [
                 chunkRows.grouped, rows.grouped, rowsPerSecond.map { Quantity.whole($0).grouped } ?? "?",
-                peakResidentBytes.map { Quantity.sizeText($0) } ?? "?",
+                peakResidentBytes.map(\.bytesInUnits) ?? "?",
                 Quantity.durationText(seconds: longestChunkSeconds), Quantity.durationText(seconds: worstLostSeconds),
             ]
         }
@@ -188,7 +188,7 @@ struct TuneResult: CommandReport {
     ].map(TableColumn.number)
 
     private var advice: String {
-        let bounds = "\(Quantity.durationText(seconds: chunkSeconds)) and \(Quantity.sizeText(memoryLimit))"
+        let bounds = "\(Quantity.durationText(seconds: chunkSeconds)) and \(memoryLimit.bytesInUnits)"
         guard let recommended else {
             return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
         }

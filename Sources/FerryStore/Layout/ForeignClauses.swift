@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryModel
+internal import FerrySQLite
 
 /// Clauses of CREATE TABLE statements that Core Data never writes, and with which the app may not be able to save.
 extension StoreLayout {
@@ -40,16 +41,16 @@ extension StoreLayout {
     }
 
     /// The tokens of each column and table constraint, without those within their parentheses.
-    private static func definitions(of sql: String) -> [[SQLNames.Token]] {
-        var (depth, definitions) = (0, [[SQLNames.Token]]())
+    private static func definitions(of sql: String) -> [[SQLToken]] {
+        var (depth, definitions) = (0, [[SQLToken]]())
         for token in SQLNames.tokens(of: sql) {
-            if case .sign("(") = token {
+            if case .sign(UInt8(ascii: "(")) = token {
                 depth += 1
                 if depth == 1 { definitions.append([]) }
-            } else if case .sign(")") = token {
+            } else if case .sign(UInt8(ascii: ")")) = token {
                 depth -= 1
                 if depth == 0 { break }
-            } else if case .sign(",") = token, depth == 1 {
+            } else if case .sign(UInt8(ascii: ",")) = token, depth == 1 {
                 definitions.append([])
             } else if depth == 1 {
                 definitions[definitions.count - 1].append(token)

@@ -23,7 +23,8 @@ extension LayoutBuilder {
                 return users.isEmpty ? name : "\(name)\(users.count)"
             }
             layout.joinTables.append(table)
-            addStorage(of: table)
+            layout.setJoinStorage(of: table)
+            joinIndexes[model.root(of: table.relationship.entity), default: []].append(table.index)
         }
         // A known store of the version settles the rest.
         guard model.knownSchema == nil else { return }
@@ -95,28 +96,16 @@ extension LayoutBuilder {
 
     private func known(_ pair: Pair) -> KnownJoin? { model.knownJoins.first { $0.isSide(pair.relationship) } }
 
-    private mutating func addStorage(of table: JoinTable) {
-        layout.setJoinStorage(of: table)
-        joinIndexes[model.root(of: table.relationship.entity), default: []].append(table.index)
-    }
-
     /// Sets the storage of every to-many relationship with a to-one inverse to that of the inverse.
     mutating func linkToManySides() {
         for entity in order.numbered {
             for relationship in relationships(of: entity) where relationship.isToMany {
                 let key = PropertyKey(entity, relationship.name)
-                guard layout.relationshipStorage[key] == nil else { continue }
-                guard let inverse = inverse(of: relationship),
-                    case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
-                        layout.relationshipStorage[inverse.key]
-                else {
+                if layout.relationshipStorage[key] == nil, !layout.setInverseStorage(of: key, relationship) {
                     refuse(
                         entity, relationship.name, "its inverse is not stored or does not lead back to it",
                         remedy: "Correct the inverse in the model.")
-                    continue
                 }
-                layout.relationshipStorage[key] = .inverseForeignKey(
-                    table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
             }
         }
     }
@@ -127,6 +116,17 @@ extension KnownJoin {
 }
 
 extension StoreLayout {
+    /// Sets the storage of a to-many relationship to that of its to-one inverse; false if that is not stored.
+    func setInverseStorage(of key: PropertyKey, _ relationship: Relationship) -> Bool {
+        guard let inverse = relationship.inverseName,
+            case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
+                storage(of: inverse, in: relationship.destinationEntity)
+        else { return false }
+        relationshipStorage[key] = .inverseForeignKey(
+            table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
+        return true
+    }
+
     func setJoinStorage(of table: JoinTable) {
         relationshipStorage[table.relationship] = .join(
             table: table.name, own: table.firstColumn, other: table.secondColumn,

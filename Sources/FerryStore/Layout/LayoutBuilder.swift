@@ -85,17 +85,12 @@ struct LayoutBuilder {
 
     /// Returns the stored inverse of a relationship with its declaring entity, or nil if it has none.
     func inverse(of relationship: Relationship) -> (key: PropertyKey, relationship: Relationship)? {
-        guard let inverse = model.inverse(of: relationship), !inverse.isTransient,
-            let entity = topmostEntity(declaring: inverse.name, in: relationship.destinationEntity)
-        else { return nil }
-        return (PropertyKey(entity, inverse.name), inverse)
-    }
-
-    /// Like ``ManagedObjectModel/declaringEntity(of:in:)``, but the topmost entity if subentities repeat a property.
-    private func topmostEntity(declaring property: String, in entity: String) -> String? {
-        model.lineage(of: entity).last { entity in
-            entity.relationships.contains { $0.name == property }
-        }?.name
+        guard let inverse = model.inverse(of: relationship), !inverse.isTransient else { return nil }
+        // The topmost entity, if subentities repeat the property.
+        let entity = model.lineage(of: relationship.destinationEntity).last { entity in
+            entity.relationships.contains { $0.name == inverse.name }
+        }
+        return entity.map { (PropertyKey($0.name, inverse.name), inverse) }
     }
 
     // MARK: Names

@@ -39,7 +39,10 @@ struct LayoutFinder {
     mutating func find() throws(FerryError) -> StoreLayout {
         search()
         if let first = missing.first { throw first }
-        linkToManySides()
+        for case (let key, .inverseForeignKey) in expected.relationshipStorage {
+            guard let relationship = layout.model.relationship(key.property, of: key.entity) else { continue }
+            _ = layout.setInverseStorage(of: key, relationship)
+        }
         let names = Set(layout.tables.values.map(\.name) + layout.joinTables.map(\.name))
         layout.computedIndexNames = Set(expected.indexes.map(\.name))
         layout.indexes = catalog.indexes.filter { names.contains($0.table) }
@@ -84,11 +87,8 @@ struct LayoutFinder {
     private mutating func findAttribute(_ key: PropertyKey, _ column: Column, exactly: Bool) {
         guard layout.attributeColumns[key] == nil, let table = table(of: key.entity) else { return }
         let leaf = key.property.split(separator: ".").last.map { $0.uppercased() } ?? ""
-        guard let found = take(column.name, in: table, exactly: exactly, like: ColumnPattern("Z", leaf)) else {
-            if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
-            return
-        }
-        layout.attributeColumns[key] = found
+        let pattern = ColumnPattern("Z", leaf)
+        layout.attributeColumns[key] = take(column.name, for: key, in: table, exactly: exactly, like: pattern)
     }
 
     private mutating func findForeignKey(_ key: PropertyKey, _ storage: RelationshipStorage, exactly: Bool) {
@@ -97,10 +97,8 @@ struct LayoutFinder {
         switch storage {
         case .foreignKey(_, let column, let entityColumn, let orderColumn):
             guard let table = table(of: key.entity) else { return }
-            guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z", name)) else {
-                if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
-                return
-            }
+            let pattern = ColumnPattern("Z", name)
+            guard let found = take(column, for: key, in: table, exactly: exactly, like: pattern) else { return }
             layout.relationshipStorage[key] = .foreignKey(
                 table: table.name, column: found.name,
                 entityColumn: companion(entityColumn, of: key, in: table, like: ColumnPattern("Z#_", name)),
@@ -109,10 +107,8 @@ struct LayoutFinder {
             guard let destination = layout.model.relationship(key.property, of: key.entity)?.destinationEntity,
                 let table = table(of: destination)
             else { return }
-            guard let found = take(column, in: table, exactly: exactly, like: ColumnPattern("Z#", name)) else {
-                if !exactly { note("The table \(table.name) has no column for \(key.title).", key) }
-                return
-            }
+            let pattern = ColumnPattern("Z#", name)
+            guard let found = take(column, for: key, in: table, exactly: exactly, like: pattern) else { return }
             layout.relationshipStorage[key] = .inverseless(table: table.name, column: found.name)
         case .inverseForeignKey, .join: break
         }
@@ -123,24 +119,28 @@ struct LayoutFinder {
         _ name: String?, of key: PropertyKey, in table: StoreCatalog.Table, like pattern: ColumnPattern
     ) -> String? {
         guard let name else { return nil }
-        let found = take(name, in: table, exactly: false, like: pattern)
-        if found == nil { note("The table \(table.name) has no column \(name) for \(key.title).", key) }
-        return found?.name
+        return take(name, for: key, in: table, exactly: false, like: pattern, noted: " \(name)")?.name
     }
 
     private func table(of entity: String) -> StoreCatalog.Table? {
         layout.table(of: entity).flatMap { catalog.table($0.name) }
     }
 
+    /// Takes a free column of a property; unless its name must be exact, notes that it is missing.
     private mutating func take(
-        _ name: String, in table: StoreCatalog.Table, exactly: Bool, like pattern: ColumnPattern
+        _ name: String, for key: PropertyKey, in table: StoreCatalog.Table, exactly: Bool, like pattern: ColumnPattern,
+        noted: String = ""
     ) -> Column? {
         let used = taken[table.name] ?? []
         var found = table.column(name).flatMap { used.contains($0.name) ? nil : $0 }
         if found == nil, !exactly {
             found = table.columns.first { !used.contains($0.name) && pattern.matches($0.name) }
         }
-        if let found { taken[table.name, default: []].insert(found.name) }
+        if let found {
+            taken[table.name, default: []].insert(found.name)
+        } else if !exactly {
+            note("The table \(table.name) has no column\(noted) for \(key.title).", key)
+        }
         return found
     }
 
@@ -155,18 +155,6 @@ struct LayoutFinder {
             }
             layout.joinTables.append(found)
             layout.setJoinStorage(of: found)
-        }
-    }
-
-    private mutating func linkToManySides() {
-        for case (let key, .inverseForeignKey) in expected.relationshipStorage {
-            guard let relationship = layout.model.relationship(key.property, of: key.entity),
-                let inverse = relationship.inverseName,
-                case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
-                    layout.storage(of: inverse, in: relationship.destinationEntity)
-            else { continue }
-            layout.relationshipStorage[key] = .inverseForeignKey(
-                table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
     }
 

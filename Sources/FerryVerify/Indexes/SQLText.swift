@@ -1,17 +1,17 @@
+internal import FerrySQLite
+
 /// The SQL of a schema object, split at its outermost parentheses and their commas.
 struct SQLText {
     private(set) var head = ""
     private(set) var parts: [String] = []
     private(set) var tail = ""
 
-    enum Kind { case word, quoted, sign(UInt8) }
-
     /// Nil without such parentheses.
     init?(_ sql: String) {
         let text = Array(sql.utf8)
         var depth = 0
         var cuts: [Int] = []
-        for case (.sign(let sign), let range) in Self.tokens(of: text) {
+        for case (.sign(let sign), let range) in SQLToken.all(in: text) {
             if sign == UInt8(ascii: "(") { depth += 1 }
             if depth == 1, "(,)".utf8.contains(sign) { cuts.append(range.lowerBound) }
             if sign == UInt8(ascii: ")") { depth -= 1 }
@@ -20,43 +20,6 @@ struct SQLText {
         guard depth == 0, cuts.count > 1 else { return nil }
         let pieces = zip([-1] + cuts, cuts + [text.count]).map { String(decoding: text[($0 + 1)..<$1], as: UTF8.self) }
         (head, parts, tail) = (pieces[0], Array(pieces[1..<pieces.count - 1]), pieces[pieces.count - 1])
-    }
-
-    /// Words, quoted texts and signs, without whitespace and comments.
-    static func tokens(of text: [UInt8]) -> [(Kind, Range<Int>)] {
-        var tokens: [(Kind, Range<Int>)] = []
-        var index = 0
-        func starts(_ sign: String) -> Bool { text[index...].starts(with: sign.utf8) }
-        while index < text.count {
-            let begin = index
-            let byte = text[index]
-            if starts("--") {
-                while index < text.count, text[index] != UInt8(ascii: "\n") { index += 1 }
-            } else if starts("/*") {
-                index += 2
-                while index < text.count, !starts("*/") { index += 1 }
-                index = min(index + 2, text.count)
-            } else if "\"'`[".utf8.contains(byte) {
-                let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
-                index += 1
-                // A doubled quote ends one text and begins the next, with the same result here.
-                while index < text.count, text[index] != close { index += 1 }
-                index = min(index + 1, text.count)
-                tokens.append((.quoted, begin..<index))
-            } else if isWordPart(byte) {
-                while index < text.count, isWordPart(text[index]) { index += 1 }
-                tokens.append((.word, begin..<index))
-            } else {
-                index += 1
-                if byte > 0x20 { tokens.append((.sign(byte), begin..<index)) }
-            }
-        }
-        return tokens
-    }
-
-    private static func isWordPart(_ byte: UInt8) -> Bool {
-        byte > 127 || byte == 0x5f || byte == 0x24 || (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-            || (0x61...0x7a).contains(byte)
     }
 }
 
@@ -69,12 +32,12 @@ struct IndexText {
     init?(_ sql: String) {
         guard let text = SQLText(sql) else { return nil }
         keys = text.parts.map { part in
-            guard let last = Self.word(in: part, SQLText.tokens(of: Array(part.utf8)).last),
+            guard let last = Self.word(in: part, SQLToken.all(in: Array(part.utf8)).last),
                 ["ASC", "DESC"].contains(last.word)
             else { return part }
             return last.before
         }
-        let tokens = SQLText.tokens(of: Array(text.tail.utf8))
+        let tokens = SQLToken.all(in: Array(text.tail.utf8))
         if tokens.isEmpty { return }
         guard let first = Self.word(in: text.tail, tokens.first), first.word == "WHERE" else { return nil }
         filter = first.behind
@@ -82,14 +45,13 @@ struct IndexText {
 
     /// A word in capital letters, with the text before and after it; nil for another token.
     private static func word(
-        in text: String, _ token: (kind: SQLText.Kind, range: Range<Int>)?
+        in text: String, _ found: (token: SQLToken, range: Range<Int>)?
     ) -> (before: String, word: String, behind: String)? {
-        guard let token, case .word = token.kind else { return nil }
+        guard let found, let word = found.token.word else { return nil }
         let bytes = Array(text.utf8)
         return (
-            String(decoding: bytes[..<token.range.lowerBound], as: UTF8.self),
-            String(decoding: bytes[token.range], as: UTF8.self).uppercased(),
-            String(decoding: bytes[token.range.upperBound...], as: UTF8.self)
+            String(decoding: bytes[..<found.range.lowerBound], as: UTF8.self), word,
+            String(decoding: bytes[found.range.upperBound...], as: UTF8.self)
         )
     }
 }
@@ -131,7 +93,7 @@ package struct TableText {
     /// A definition with placeholders for column names, which renaming changes.
     private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
         let text = Array(definition.rest.utf8)
-        let words = SQLText.tokens(of: text).map { String(decoding: text[$0.1], as: UTF8.self) }
+        let words = SQLToken.all(in: text).map { String(decoding: text[$0.range], as: UTF8.self) }
         return Definition(
             name: columns.contains(definition.name) ? "?" : definition.name,
             rest: words.map { columns.contains($0) ? "?" : $0 }.joined())
@@ -139,8 +101,8 @@ package struct TableText {
 
     private static func definition(_ text: String) -> Definition {
         let bytes = Array(text.utf8)
-        guard let (kind, range) = SQLText.tokens(of: bytes).first else { return Definition(name: "", rest: "") }
-        let quotes = if case .quoted = kind { 1 } else { 0 }
+        guard let (token, range) = SQLToken.all(in: bytes).first else { return Definition(name: "", rest: "") }
+        let quotes = if case .quoted = token { 1 } else { 0 }
         return Definition(
             name: String(decoding: bytes[range].dropFirst(quotes).dropLast(quotes), as: UTF8.self),
             rest: bare(String(decoding: bytes[range.upperBound...], as: UTF8.self)))
