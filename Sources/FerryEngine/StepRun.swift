@@ -131,9 +131,13 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed = context.healed()
-        report.unmapped = context.unmapped()
-        if step.mode == .inPlace { report.leftBehind = try context.leftBehind() }
+        report.healed =
+            context.notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
+            + context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
+        report.unmapped = context.notes.unmapped
+        guard step.mode == .inPlace else { return }
+        report.leftBehind = context.program.moves.leftBehind(
+            of: context.planning.appObjects.leftovers, in: try StoreCatalog(context.connection), context.destination)
     }
 }
 

@@ -8,8 +8,8 @@ struct Carrier: Sendable, Hashable {
     var reading: ChainLoss.Reading
     var destination: StoredProperty
     var isTransformed = false
-    /// What the new type can lose of a value.
-    var pair = PairLoss.nothing
+    /// Whether the new type holds every value, or a function computes it.
+    var keepsValues = true
     /// Whether each link becomes an object that is related to both ends.
     var isJoin = false
 
@@ -73,7 +73,7 @@ struct StepCarriers {
             if !carrier.isTransformed, let type, let name = property.property,
                 let old = model.attribute(name, of: property.entity)?.type
             {
-                carrier.pair = old.loss(in: type)
+                carrier.keepsValues = old.keepsEveryValue(as: type)
             }
             all[property, default: []].append(carrier)
         }
@@ -113,14 +113,11 @@ struct StepCarriers {
         guard let path = mapping.iteration.flatMap({ IterationPath.relationships(of: $0.elements) }), path.count == 1,
             mapping.unique.isEmpty
         else { return nil }
-        func isOfSource(_ rule: ResolvedRelationship) -> Bool {
-            rule.from == .variable("source") || rule.from == .evaluatedObject
-        }
-        if let own = mapping.relationships.first(where: { !$0.mappings.isEmpty && isOfSource($0) }) {
+        if let own = mapping.relationships.first(where: { !$0.mappings.isEmpty && $0.isOfSameObject }) {
             return (path[0], own.name)
         }
         for other in mappings[mapping.source] ?? [] where other.iteration == nil {
-            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && isOfSource($0) }) {
+            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && $0.isOfSameObject }) {
                 let new = step.destination.model
                 return (path[0], new.relationship(rule.name, of: other.destination).flatMap(new.inverse)?.name)
             }
@@ -183,7 +180,7 @@ struct StepCarriers {
         let ends = link.map { model.concreteFamily(of: $0.destinationEntity).flatMap { mappings[$0]?.carriers ?? [] } }
         func isWhole(_ found: [Carrier]) -> Bool {
             let related = Set(found.flatMap { $0.related?.mappings ?? [] })
-            return found.allSatisfy { $0.pair == .nothing && !$0.isJoin && $0.reading.mapping.unique.isEmpty }
+            return found.allSatisfy { $0.keepsValues && !$0.isJoin && $0.reading.mapping.unique.isEmpty }
                 && found.cover(name, of: mappings[property.entity] ?? [])
                 && (ends ?? []).allSatisfy { related.contains($0.name) }
         }
