@@ -164,7 +164,9 @@ struct SourceNotes {
     /// The changes of the history that the step leaves out.
     private(set) var droppedHistory: [(entity: String, rows: Int64)] = []
 
-    fileprivate init(_ step: StepPlan, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection) throws {
+    fileprivate init(_ step: StepPlan, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection)
+        throws
+    {
         for entity in step.resolved.droppedEntities {
             guard let number = planning.source.number(of: entity), let table = planning.source.table(of: entity) else {
                 continue

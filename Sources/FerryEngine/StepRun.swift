@@ -187,17 +187,14 @@ private struct StepFailure {
     /// The error with the object that a statement cannot write.
     func located(in context: StepContext?) throws -> any Error {
         guard let error, let context else { return error ?? cause }
-        switch error.code {
-        case .valueTooLarge where cause is DatabaseError || context.isAltering:
-            let search = LargeValueSearch(
-                layout: context.source, connection: context.connection, schema: context.sourceName)
-            let whole = context.options.wholeValueBytes
-            if let refusal = try search.refusal(above: whole, context.options, cause: error.cause) { return refusal }
-            // If no value alone is too large, several values of one row are.
-            guard context.isAltering else { return error }
-            return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
-        default: return error
-        }
+        guard error.code == .valueTooLarge, cause is DatabaseError || context.isAltering else { return error }
+        let search = LargeValueSearch(
+            layout: context.source, connection: context.connection, schema: context.sourceName)
+        let whole = context.options.wholeValueBytes
+        if let refusal = try search.refusal(above: whole, context.options, cause: error.cause) { return refusal }
+        // If no value alone is too large, several values of one row are.
+        guard context.isAltering else { return error }
+        return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
     }
 }
 

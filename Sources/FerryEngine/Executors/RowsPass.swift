@@ -58,7 +58,7 @@ final class RowsPass {
             let counted = try context.program.fills.keys[mapping.position].counted.map {
                 try context.sql.mapping(named: $0)
             }
-            for made in counted + [mapping] { _ = try KeyCounter(made, by: mapping, on: context.connection) }
+            for made in counted + [mapping] { _ = try KeyCounter(made, by: statements, on: context.connection) }
             if statements.dropsRows { _ = try DropCounter(of: statements, on: context.connection) }
             _ = try statements.rows().prepare(on: context.connection, now: context.options.now)
         }

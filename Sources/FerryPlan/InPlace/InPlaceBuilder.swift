@@ -77,7 +77,7 @@ struct InPlaceBuilder {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
             throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
-        if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
+        try step.checkThatKeysAreKept()
         self.init(step, source: source, schema: schema, destination: destination, keptPart: keptPart)
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
             throw StepObstacle("two hierarchies are merged into one")
@@ -213,13 +213,12 @@ struct InPlaceBuilder {
     }
 
     private mutating func cutLinks() {
-        for move in moves.tables where !move.cuts.isEmpty {
-            add(move.cuts)
-            moves.touched.insert(move.destination.name)
-        }
-        for move in moves.joinTables where !move.cuts.isEmpty {
-            add(move.cuts)
-            moves.touched.insert(move.destination.name)
+        let all =
+            moves.tables.map { ($0.destination.name, $0.cuts) }
+            + moves.joinTables.map { ($0.destination.name, $0.cuts) }
+        for (name, cuts) in all where !cuts.isEmpty {
+            add(cuts)
+            moves.touched.insert(name)
         }
     }
 

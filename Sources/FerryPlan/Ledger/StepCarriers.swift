@@ -117,7 +117,8 @@ struct StepCarriers {
             return (path[0], own.name)
         }
         for other in mappings[mapping.source] ?? [] where other.iteration == nil {
-            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && $0.isOfSameObject }) {
+            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && $0.isOfSameObject })
+            {
                 let new = step.destination.model
                 return (path[0], new.relationship(rule.name, of: other.destination).flatMap(new.inverse)?.name)
             }
@@ -176,7 +177,7 @@ struct StepCarriers {
                 (mappings[property.entity] ?? []).filter { $0.readsEveryObject }
                     .map { StoredProperty(entity: $0.destination, property: nil) })
         }
-        let link = model.relationship(name, of: property.entity)
+        let link = model.relationship(property)
         let ends = link.map { model.concreteFamily(of: $0.destinationEntity).flatMap { mappings[$0]?.carriers ?? [] } }
         func isWhole(_ found: [Carrier]) -> Bool {
             let related = Set(found.flatMap { $0.related?.mappings ?? [] })
@@ -191,7 +192,7 @@ struct StepCarriers {
     /// Whether each object with a property becomes one object with it, in an entity that no other objects enter.
     func keepsNumber(of property: StoredProperty) -> Bool {
         guard let name = property.property else { return keepsNumber(ofObjects: property.entity) }
-        if let link = model.relationship(name, of: property.entity) {
+        if let link = model.relationship(property) {
             return keepsNumber(ofObjects: property.entity)
                 && model.concreteFamily(of: link.destinationEntity).allSatisfy(keepsNumber)
         }
@@ -231,10 +232,10 @@ struct StepCarriers {
     /// The class of a policy whose code may carry a property over.
     func policy(of property: StoredProperty) -> String? {
         if let policy = policyEntities[property.entity] { return policy }
-        guard let name = property.property, let relationship = model.relationship(name, of: property.entity) else {
-            return nil
+        let relationship = model.relationship(property)
+        return relationship.flatMap {
+            model.family(of: $0.destinationEntity).lazy.compactMap { policyEntities[$0] }.first
         }
-        return model.family(of: relationship.destinationEntity).lazy.compactMap { policyEntities[$0] }.first
     }
 
     // MARK: Paths
@@ -310,12 +311,17 @@ extension ManagedObjectModel {
             + relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
+    /// The relationship that a property is, or nil.
+    func relationship(_ property: StoredProperty) -> Relationship? {
+        property.property.flatMap { relationship($0, of: property.entity) }
+    }
+
     /// A property by itself, and of a relationship the inverse of every entity at the other end.
     func ends(of property: StoredProperty) -> [StoredProperty] {
         let property = StoredProperty(entity: property.entity, property: property.property)
-        guard let name = property.property, let relationship = relationship(name, of: property.entity),
-            let inverse = inverse(of: relationship)
-        else { return [property] }
+        guard let relationship = relationship(property), let inverse = inverse(of: relationship) else {
+            return [property]
+        }
         return [property]
             + family(of: relationship.destinationEntity).map { StoredProperty(entity: $0, property: inverse.name) }
     }

@@ -16,7 +16,7 @@ struct StepLosses {
     func all() -> [ChainLoss] {
         let isInferred = step.mappingModels.allSatisfy(\.isInferred)
         let properties = carriers.all.filter { property, found in
-            property.property.map { model.relationship($0, of: property.entity) == nil } == true
+            property.property != nil && model.relationship(property) == nil
                 && (!isInferred || found.contains { !$0.keepsValues })
         }
         .keys.inOrder { codeUnitOrder($0.name, $1.name) }

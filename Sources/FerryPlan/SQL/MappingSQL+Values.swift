@@ -94,7 +94,7 @@ extension MappingSQL {
                 let other = try step.mapping(named: name)
                 let (condition, key) =
                     contribution.isCounted
-                    ? (try carried(other, target, in: &scope), KeyCounting.call(other, by: mapping, at: target))
+                    ? (try carried(other, target, in: &scope), key(of: other, at: target))
                     : try candidate(other, at: target, in: &scope)
                 let number = scope.parameters.add(.integer(try step.destinationNumber(of: other)))
                 keys.append("WHEN \(condition) THEN \(key)")
