@@ -167,7 +167,7 @@ final class RowsPass {
                 let search = FailedRowSearch(
                     entity: mapping.source, columns: columns, rows: rows, connection: context.connection,
                     longestValue: context.options.wholeValueBytes, now: context.options.now)
-                error = error.at(try search.first(in: range))
+                error = try search.located(error, in: range)
             } catch {}  // The first failure is the one to report.
         }
         error.place.entity = mapping.source

@@ -164,7 +164,7 @@ package struct ReadValues {
             let search = FailedRowSearch(
                 entity: mapping.source, columns: [], rows: rows, connection: connection, longestValue: longestValue,
                 now: now)
-            throw failure.at(try search.first())
+            throw try search.located(failure)
         }
     }
 

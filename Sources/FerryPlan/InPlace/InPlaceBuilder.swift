@@ -206,9 +206,13 @@ struct InPlaceBuilder {
         }
     }
 
+    /// Raises `Z_MAX` to the highest key in use, so that no key is given twice.
     private mutating func raiseHighestKeys() {
         for root in Set(moves.tables.compactMap(\.source?.root)).sorted() {
-            source.raisedHighestKey(ofRoot: root).map { add($0, "highest keys in use") }
+            guard let table = source.tables[root]?.name, let number = source.number(of: root) else { continue }
+            add(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table)), 0)) "
+                    + "WHERE Z_ENT = \(number)", "highest keys in use")
         }
     }
 
