@@ -44,13 +44,6 @@ extension MappingSQL {
         return values
     }
 
-    /// The value of an expression in its own type.
-    package func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
-        try placed { () throws(FerryError) in
-            try scope.translate { translator throws(FerryError) in try translator.value(expression) }
-        }
-    }
-
     package func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
