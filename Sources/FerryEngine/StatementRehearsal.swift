@@ -68,12 +68,14 @@ package struct StatementRehearsal {
             statements.add(texts: planning.appObjects.dropStatements, .rows, "objects of the app that the run drops")
             try planning.appObjects.drop(on: connection)
         } else {
-            statements.addTables(of: sql, hasModelCache: hasModelCache)
+            statements.addTables(of: planning.destination, hasModelCache: hasModelCache)
             statements.addVersion(hasModel: hasModel, nil)
         }
-        if step.mode == .copy { statements.addScratch(of: sql) }
-        try statements.addOperations(
-            of: sql, hasModel: hasModel, indexes: indexes.takeListed)
+        if step.mode == .copy {
+            statements.add(
+                texts: ScratchTables.creation(for: program, of: step.resolved), nil, "associations and links")
+        }
+        try statements.addOperations(of: sql, hasModel: hasModel, indexes: indexes.takeListed)
         try run(statements.groups.flatMap(\.statements), of: step, in: planning.destination)
         return statements
     }

@@ -21,7 +21,7 @@ final class StepContext {
     private let pageSize: Int64
     private var statements: [String: Statement] = [:]
     private var evidence: PolicyEvidence?
-    private let notes: SourceNotes
+    let notes: SourceNotes
     /// Opens a connection to the source only, under the same schema name, for the thread that reads ahead.
     let openSource: () throws -> Connection
 
@@ -157,28 +157,16 @@ final class StepContext {
     }
 }
 
-extension StepContext {
-    /// The damage that the step repairs, and the changes of the history that it leaves out.
-    func healed() -> [(kind: DamageKind, entity: String, rows: Int64)] {
-        notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
-            + program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
-    }
-
-    /// The rows of entities that the new version does not have.
-    func unmapped() -> [(entity: String, rows: Int64)] { notes.unmapped }
-
-    /// Tables and columns of earlier versions that no longer exist.
-    func leftBehind() throws -> [String] {
-        program.moves.leftBehind(of: planning.appObjects.leftovers, in: try StoreCatalog(connection), destination)
-    }
-}
-
 /// What a report says of rows that no operation counts; read before the first one, as long as the source is there.
-private struct SourceNotes {
+struct SourceNotes {
+    /// The rows of entities that the new version does not have.
     private(set) var unmapped: [(entity: String, rows: Int64)] = []
+    /// The changes of the history that the step leaves out.
     private(set) var droppedHistory: [(entity: String, rows: Int64)] = []
 
-    init(_ step: StepPlan, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection) throws {
+    fileprivate init(_ step: StepPlan, _ planning: StepPlanning, _ program: StepProgram, on connection: Connection)
+        throws
+    {
         for entity in step.resolved.droppedEntities {
             guard let number = planning.source.number(of: entity), let table = planning.source.table(of: entity) else {
                 continue
@@ -191,7 +179,7 @@ private struct SourceNotes {
         }
         guard let changes = planning.appObjects.history?.changes else { return }
         // Their objects get new keys or lose their entity, so that their object IDs are not valid any more.
-        let dropped = program.moves.droppedHistory.map(\.number)
+        let dropped = program.moves.droppedHistory
         if dropped.isEmpty { return }
         let names = planning.source.entitiesByNumber
         let rows = try connection.rows(

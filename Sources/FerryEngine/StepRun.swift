@@ -131,9 +131,13 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed = context.healed()
-        report.unmapped = context.unmapped()
-        if step.mode == .inPlace { report.leftBehind = try context.leftBehind() }
+        report.healed =
+            context.notes.droppedHistory.map { (.droppedHistory, $0.entity, $0.rows) }
+            + context.program.fills.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
+        report.unmapped = context.notes.unmapped
+        guard step.mode == .inPlace else { return }
+        report.leftBehind = context.program.moves.leftBehind(
+            of: context.planning.appObjects.leftovers, in: try StoreCatalog(context.connection), context.destination)
     }
 }
 
@@ -183,17 +187,14 @@ private struct StepFailure {
     /// The error with the object that a statement cannot write.
     func located(in context: StepContext?) throws -> any Error {
         guard let error, let context else { return error ?? cause }
-        switch error.code {
-        case .valueTooLarge where cause is DatabaseError || context.isAltering:
-            let search = LargeValueSearch(
-                layout: context.source, connection: context.connection, schema: context.sourceName)
-            let whole = context.options.wholeValueBytes
-            if let refusal = try search.refusal(above: whole, context.options, cause: error.cause) { return refusal }
-            // If no value alone is too large, several values of one row are.
-            guard context.isAltering else { return error }
-            return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
-        default: return error
-        }
+        guard error.code == .valueTooLarge, cause is DatabaseError || context.isAltering else { return error }
+        let search = LargeValueSearch(
+            layout: context.source, connection: context.connection, schema: context.sourceName)
+        let whole = context.options.wholeValueBytes
+        if let refusal = try search.refusal(above: whole, context.options, cause: error.cause) { return refusal }
+        // If no value alone is too large, several values of one row are.
+        guard context.isAltering else { return error }
+        return try search.refusal(above: whole / 2, context.options, cause: error.cause) ?? error
     }
 }
 

@@ -47,9 +47,8 @@ extension VersionGraph {
     /// Notes mappings on rejected paths that could not be inferred.
     private func obstacleNotes() -> [String] {
         inferable.filter { $0.obstacles != nil }.map { inferable in
-            let (from, to) = (catalog.displayName(of: inferable.source), catalog.displayName(of: inferable.destination))
             let reason = inferable.obstacles?.first?.sentence ?? "They have no entity in common."
-            return "\(from) → \(to) cannot be inferred: \(reason)"
+            return "\(title(of: inferable)) cannot be inferred: \(reason)"
         }
     }
 
@@ -75,7 +74,7 @@ extension VersionGraph {
             }
             return
                 "\(comparison.stepwise) was preferred to \(comparison.straight) in one inferred mapping, which would "
-                + "lose \(kept.map(\.name).joined(separator: ", "))."
+                + "lose \(kept.words)."
         }
     }
 
@@ -85,10 +84,9 @@ extension VersionGraph {
         let (target, other) = (
             catalog.displayName(of: last.destination), catalog.displayName(of: better.edge.destination)
         )
-        let kept = better.kept.map(\.name).inOrder(by: codeUnitOrder).joined(separator: ", ")
         return [
-            "\(other) has the version hashes of \(target) and different renaming identifiers, which keep \(kept): as the "
-                + "target it leads to the same store without that loss."
+            "\(other) has the version hashes of \(target) and different renaming identifiers, which keep "
+                + "\(better.kept.inNameOrder.words): as the target it leads to the same store without that loss."
         ]
     }
 
@@ -97,8 +95,7 @@ extension VersionGraph {
         return edges.compactMap { edge in
             let left = edge.mappingModels.filter { !used.contains($0.path) }.map(\.name)
             guard !left.isEmpty else { return nil }
-            let (from, to) = (catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination))
-            return "Not used: \(left.joined(separator: ", ")) (\(from) → \(to))."
+            return "Not used: \(left.joined(separator: ", ")) (\(title(of: edge)))."
         }
     }
 }

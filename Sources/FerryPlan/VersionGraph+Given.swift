@@ -53,9 +53,7 @@ extension VersionGraph {
     private func passedOver(
         by path: [Edge], _ start: ModelVersion, besides tried: Set<Int>
     ) -> (place: Int?, given: Int)? {
-        let left = edges.indices.filter { given in
-            !tried.contains(given) && !path.contains { !$0.isInferred && $0.leads(like: edges[given]) }
-        }
+        let left = Set(edges.indices).subtracting(tried).subtracting(given(path)).sorted()
         for (place, edge) in path.enumerated() where edge.isInferred {
             if let given = left.first(where: { edges[$0].source.hashes == edge.source.hashes }) {
                 return (place, given)
@@ -141,18 +139,11 @@ extension VersionGraph {
     private func open(
         _ edge: Edge, _ way: [Edge], _ path: [Edge], _ onlyPath: [StoredProperty], _ onlyWay: [StoredProperty]
     ) -> FerryError {
-        let (given, inferred) = (names(of: way).joined(separator: " → "), names(of: path).joined(separator: " → "))
-        let words = { (properties: [StoredProperty]) in properties.map(\.name).joined(separator: ", ") }
+        let names = edge.mappingModels.map(\.name).joined(separator: ", ")
         return FerryError(
             .ambiguousChain,
-            "\(given), over the given mapping model \(edge.mappingModels.map(\.name).joined(separator: ", ")), loses "
-                + "\(words(onlyWay)); \(inferred) loses \(words(onlyPath)).",
+            "\(words(way)), over the given mapping model \(names), loses \(onlyWay.words); "
+                + "\(words(path)) loses \(onlyPath.words).",
             remedy: "Choose a route with \(setting: .chain, .some("the versions of one of them")).")
-    }
-}
-
-extension VersionPair {
-    fileprivate func leads(like other: some VersionPair) -> Bool {
-        leads(from: other.source, to: other.destination)
     }
 }

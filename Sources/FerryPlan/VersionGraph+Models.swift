@@ -18,13 +18,6 @@ extension VersionGraph {
         guard route.infers, catalog.order != .identifiers, node(start) >= 0, catalog.versions.count > 2 else {
             return path
         }
-        // One mapping model that leads all the way is on the way, whatever it loses.
-        if let path, path.count == 1, !path[0].isInferred { return path }
-        var lost: Set<StoredProperty> = []
-        if let path {
-            guard let known = losses(of: path), !known.isEmpty || passesOver(path) else { return path }
-            lost = known
-        }
         guard let path else {
             // Without another path, a mapping model that cannot run yet is part of it, and refused with its own reason.
             guard let found = pathByModels(from: start) ?? pathByModels(from: start, overRefused: true) else {
@@ -33,31 +26,32 @@ extension VersionGraph {
             routeNotes.append("The order of the versions \(words(found)) follows from their models.")
             return found
         }
-        guard let found = pathByModels(from: start) else { return path }
-        guard words(found) != words(path), let less = losses(of: found) else { return path }
-        let unused = given(path).subtracting(given(found))
+        let (used, isGiven) = (given(path), path.count == 1 && !path[0].isInferred)
+        // One mapping model that leads all the way is on the way, whatever it loses.
+        guard !isGiven, let lost = losses(of: path), !lost.isEmpty || used.count < edges.count,
+            let found = pathByModels(from: start), words(found) != words(path), let less = losses(of: found)
+        else { return path }
+        let unused = used.subtracting(given(found))
         if less.isStrictSubset(of: lost), unused.allSatisfy({ !isOnTheWay(edges[$0], from: start) }) {
-            let kept = held(lost.subtracting(less)).map(\.name).joined(separator: ", ")
+            let kept = held(lost.subtracting(less)).words
             routeNotes.append(
                 "\(words(found)) was preferred to \(words(path)), the order of names, which would lose \(kept): the "
                     + "order follows from the models.")
             return found
         }
-        let more = given(found).subtracting(given(path)).sorted()
+        let more = given(found).subtracting(used).sorted()
         guard unused.isEmpty, !more.isEmpty, more.allSatisfy({ isOnTheWay(edges[$0], from: start) }),
             !less.isStrictSuperset(of: lost)
         else { return path }
-        let used = more.flatMap { edges[$0].mappingModels.map(\.name) }
+        let names = more.flatMap { edges[$0].mappingModels.map(\.name) }
         routeNotes.append(
             "\(words(found)) was preferred to \(words(path)), the order of names, which would not use "
-                + "\(used.joined(separator: ", ")): the order follows from the models.")
+                + "\(names.joined(separator: ", ")): the order follows from the models.")
         return found
     }
 
-    private func words(_ path: [Edge]) -> String { names(of: path).joined(separator: " → ") }
-
     /// The given mapping models that a path uses, by their places in ``edges``.
-    private func given(_ path: [Edge]) -> Set<Int> {
+    func given(_ path: [Edge]) -> Set<Int> {
         Set(
             edges.indices.filter { given in
                 path.contains {
@@ -65,8 +59,6 @@ extension VersionGraph {
                 }
             })
     }
-
-    private func passesOver(_ path: [Edge]) -> Bool { given(path).count < edges.count }
 
     /// Whether a mapping model leads to a model that has more of the target, and begins at the start or nearer than it.
     ///

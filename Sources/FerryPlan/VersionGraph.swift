@@ -169,6 +169,12 @@ struct VersionGraph {
 
     func names(of path: [Edge]) -> [String] { names(of: [source] + path.map(\.destination)) }
 
+    func words(_ path: [Edge]) -> String { names(of: path).joined(separator: " → ") }
+
+    func title(of pair: some VersionPair) -> String {
+        "\(catalog.displayName(of: pair.source)) → \(catalog.displayName(of: pair.destination))"
+    }
+
     /// The names of a path's versions: of several with equal hashes, one that stands in sequence, if there is one.
     func names(of versions: [ModelVersion]) -> [String] {
         let places = versions.map { version in catalog.versions.firstIndex { $0.path == version.path } }

@@ -22,7 +22,7 @@ extension StepProgram {
         if !moves.joinTables.isEmpty { lines.append("join tables") }
         lines += moves.joinTables.map { "  \($0.destination.name): \($0.text)" }
         if !moves.droppedHistory.isEmpty { lines.append("dropped history") }
-        lines += moves.droppedHistory.map { "  \($0.entity): \($0.number)" }
+        lines += moves.droppedHistory.map { "  \(source.entitiesByNumber[$0] ?? ""): \($0)" }
         lines += ["statements"] + operations.filter(\.altersTables).flatMap(\.statements).map(\.text)
         let closing = operations.filter { !$0.altersTables }.flatMap(\.statements)
         if !closing.isEmpty { lines += ["closing"] + closing.map(\.text) }

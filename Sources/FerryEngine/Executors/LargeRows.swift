@@ -51,19 +51,14 @@ final class LargeRows {
         select = try BoundSQL(
             "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)", scope.parameters
         ).prepare(on: connection, now: now)
-        let names = ["Z_PK"] + cells.map(\.name)
-        insert = try connection.prepare(
-            """
-            INSERT INTO main.\(Connection.quoted(table)) (\(names.joined(separator: ", ")))
-            VALUES (\(names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))
-            """)
+        insert = try connection.prepare(RowInsert.sql(into: table, columns: cells.dropFirst(2).map(\.name)))
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         association =
             context.isAssociated(mapping) ? try connection.prepare(ScratchTables.associatedRow(of: mapping)) : nil
         unique = try executor?.lookup.map { ($0, try $0.prepareSearch()) }
     }
 
-    /// The cells that the mapping sets, in the order of the table's columns.
+    /// Entity number and version, then the cells that the mapping sets, in the order of the table's columns.
     private static func cells(_ sql: MappingSQL, _ scope: inout SourceScope) throws -> [LargeCell] {
         let (step, mapping) = (sql.step, sql.mapping)
         let number = scope.parameters.add(.integer(try step.destinationNumber(of: mapping)))

@@ -58,7 +58,7 @@ final class RowsPass {
             let counted = try context.program.fills.keys[mapping.position].counted.map {
                 try context.sql.mapping(named: $0)
             }
-            for made in counted + [mapping] { _ = try KeyCounter(made, by: mapping, on: context.connection) }
+            for made in counted + [mapping] { _ = try KeyCounter(made, by: statements, on: context.connection) }
             if statements.dropsRows { _ = try DropCounter(of: statements, on: context.connection) }
             _ = try statements.rows().prepare(on: context.connection, now: context.options.now)
         }
@@ -167,7 +167,7 @@ final class RowsPass {
                 let search = FailedRowSearch(
                     entity: mapping.source, columns: columns, rows: rows, connection: context.connection,
                     longestValue: context.options.wholeValueBytes, now: context.options.now)
-                error = error.at(try search.first(in: range))
+                error = try search.located(error, in: range)
             } catch {}  // The first failure is the one to report.
         }
         error.place.entity = mapping.source

@@ -31,7 +31,7 @@ final class SetExecutor: MappingExecutor {
         let sql = MappingSQL(mapping, in: context.sql)
         counter =
             mapping.isOneToOne && !mapping.keepsPrimaryKey
-            ? try KeyCounter(mapping, by: mapping, on: connection) : nil
+            ? try KeyCounter(mapping, by: sql, on: connection) : nil
         let isAssociated = context.isAssociated(mapping)
         drops = sql.dropsRows ? try DropCounter(of: sql, on: connection) : nil
         if mapping.unique.isEmpty {

@@ -52,10 +52,20 @@ final class PolicyRun {
         }
     }
 
-    /// Records the objects that policies inserted beyond those of their mappings' counts, in the unit's transaction.
+    /// Records what policies changed, and the objects that they inserted beyond those of their mappings' counts, in the
+    /// unit's transaction.
     func recordCreated(by mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
         guard mapping.policy != nil else { return }
-        try recordEvidence(of: mapping, isFirstPass: isFirstPass)
+        for mark in manager.marks {
+            try context.progress.save(ProgressTable.Entry(isDone: true), for: Self.touched + mark)
+        }
+        manager.marksAreRecorded()
+        if isFirstPass {
+            for (root, count) in manager.newKeys {
+                try context.progress.change("\(Self.newKeys)\(mapping.position):\(root)") { $0.created += count }
+            }
+            manager.newKeys.removeAll(keepingCapacity: true)
+        }
         for (entity, count) in manager.created.sorted(by: { $0.key < $1.key }) {
             try context.progress.change(Self.createdUnit(entity, by: mapping)) { entry in
                 entry.created += count
@@ -63,18 +73,6 @@ final class PolicyRun {
             }
         }
         manager.created.removeAll(keepingCapacity: true)
-    }
-
-    private func recordEvidence(of mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
-        for mark in manager.marks {
-            try context.progress.save(ProgressTable.Entry(isDone: true), for: Self.touched + mark)
-        }
-        manager.marksAreRecorded()
-        guard isFirstPass else { return }
-        for (root, count) in manager.newKeys {
-            try context.progress.change("\(Self.newKeys)\(mapping.position):\(root)") { $0.created += count }
-        }
-        manager.newKeys.removeAll(keepingCapacity: true)
     }
 
     private static let touched = "touched:"

@@ -6,14 +6,6 @@ internal import FerrySQLite
 ///
 /// SQLite does not tell the row. The search computes the same values again, over ever smaller ranges of keys.
 struct FailedRowSearch {
-    /// An object on which a function fails.
-    struct Row {
-        var entity: String
-        var key: Int64
-        /// The attribute with the failing value; nil if the FROM or WHERE clause fails.
-        var property: String?
-    }
-
     let entity: String
     /// Destination attributes with the SQL of their values.
     let columns: [(property: String, sql: String)]
@@ -23,19 +15,28 @@ struct FailedRowSearch {
     let longestValue: Int
     let now: Double
 
-    /// The first object of a range on which a function fails; nil if none fails again.
-    func first(in range: KeyRange = .all) throws -> Row? {
-        try connection.with(.length, longestValue) {
+    /// The error of a function with the first object of a range on which it fails, unless the error names one or none
+    /// fails again; it does not show the value.
+    func located(_ error: FerryError, in range: KeyRange = .all) throws -> FerryError {
+        guard error.code == .rowFailed, error.place.primaryKey == nil else { return error }
+        return try connection.with(.length, longestValue) {
             let all = columns.map(\.sql)
-            guard var range = try part(of: range, where: all) else { return nil }
+            guard var range = try part(of: range, where: all) else { return error }
             while range.high - range.low > 1 {
                 var lower = range
                 lower.high = range.low + (range.high - range.low) / 2
                 if try fails(all, in: lower) { range = lower } else { range.low = lower.high }
             }
+            // Nil if the FROM or WHERE clause fails.
             let property =
                 try fails([], in: range) ? nil : try columns.first { try fails([$0.sql], in: range) }?.property
-            return Row(entity: entity, key: range.high, property: property)
+            var error = error
+            error.place.entity = entity
+            error.place.primaryKey = range.high
+            error.place.property = property ?? error.place.property
+            let value = property.map { ", value of \($0)" } ?? ""
+            error.message = "\(entity) with key \(range.high)\(value): \(error.message)"
+            return error
         }
     }
 
@@ -66,19 +67,5 @@ struct FailedRowSearch {
             guard (connection.takeFunctionError() as? FerryError)?.code == .rowFailed else { throw error }
             return true
         }
-    }
-}
-
-extension FerryError {
-    /// The error with its object; it does not show the value.
-    func at(_ row: FailedRowSearch.Row?) -> FerryError {
-        guard let row, code == .rowFailed, place.primaryKey == nil else { return self }
-        var error = self
-        error.place.entity = row.entity
-        error.place.primaryKey = row.key
-        error.place.property = row.property ?? place.property
-        let value = row.property.map { ", value of \($0)" } ?? ""
-        error.message = "\(row.entity) with key \(row.key)\(value): \(message)"
-        return error
     }
 }

@@ -54,10 +54,9 @@ final class KeyCounter {
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
-    init(
-        _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, on connection: Connection
-    ) throws(DatabaseError) {
-        try connection.register(KeyCounting.name(made, by: reader), arguments: 1, deterministic: false) {
+    /// Counts the objects that a mapping makes, in a statement of the reader.
+    init(_ made: ResolvedEntityMapping, by reader: MappingSQL, on connection: Connection) throws(DatabaseError) {
+        try connection.register(reader.keyFunction(of: made), arguments: 1, deterministic: false) {
             [self] arguments, result in
             let source = arguments.integer(0)
             // A second call for an object returns the same key.
@@ -96,7 +95,8 @@ struct CountedTargets {
             targets.append(
                 Target(
                     unit: Self.unit(made, by: mapping), base: try Self.base(of: made, in: context),
-                    counter: try KeyCounter(made, by: mapping, on: context.connection)))
+                    counter: try KeyCounter(
+                        made, by: MappingSQL(mapping, in: context.sql), on: context.connection)))
         }
     }
 

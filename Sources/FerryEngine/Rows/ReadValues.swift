@@ -109,14 +109,8 @@ package struct ReadValues {
         guard !conditions.isEmpty else { return [] }
         return try connection.readingSource {
             try connection.with(.length, longestValue) {
-                let sums = conditions.map { "ifnull(sum(CASE WHEN \($0.sql) THEN 1 ELSE 0 END), 0)" }
-                let rows = try first(
-                    of: "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection,
-                    longestValue: longestValue
-                ) {
-                    row in conditions.indices.map { row.integer($0) }
-                }
-                return try zip(conditions, rows ?? []).map { condition, rows in
+                let rows = try rows(on: connection, longestValue)
+                return try zip(conditions, rows).map { condition, rows in
                     var count = Count(rows: rows)
                     guard rows > 0 else { return count }
                     count.keys = try keys(where: condition.sql, on: connection)
@@ -155,25 +149,23 @@ package struct ReadValues {
         }
     }
 
-    private func first<Result>(
-        of sql: String, on connection: Connection, longestValue: Int, _ read: (Statement) -> Result
-    ) throws -> Result? {
-        let statement = try prepare(sql, on: connection)
+    /// The numbers of rows, in the order of the questions.
+    private func rows(on connection: Connection, _ longestValue: Int) throws -> [Int64] {
+        let sums = conditions.map { "ifnull(sum(CASE WHEN \($0.sql) THEN 1 ELSE 0 END), 0)" }
+        let statement = try prepare(
+            "SELECT \(sums.joined(separator: ", ")) FROM \(scope.from)\(scope.where)", on: connection)
         do {
-            return try statement.step() ? read(statement) : nil
+            return try statement.step() ? conditions.indices.map(statement.integer) : []
         } catch {
             guard let failure = connection.takeFunctionError() as? FerryError else { throw error }
-            throw failure.at(try search(on: connection, longestValue).first())
+            // A filter or an iteration fails on an object.
+            var rows = scope
+            rows.require("s.Z_PK > :low AND s.Z_PK <= :high")
+            let search = FailedRowSearch(
+                entity: mapping.source, columns: [], rows: rows, connection: connection, longestValue: longestValue,
+                now: now)
+            throw try search.located(failure)
         }
-    }
-
-    /// The search for the object on which a filter or an iteration fails.
-    private func search(on connection: Connection, _ longestValue: Int) -> FailedRowSearch {
-        var rows = scope
-        rows.require("s.Z_PK > :low AND s.Z_PK <= :high")
-        return FailedRowSearch(
-            entity: mapping.source, columns: [], rows: rows, connection: connection, longestValue: longestValue,
-            now: now)
     }
 
     private func prepare(_ sql: String, on connection: Connection) throws -> Statement {

@@ -7,11 +7,6 @@ internal import FerryStore
 
 /// The lookups of entity mappings with `unique`.
 extension ObjectLookup {
-    /// Bytes of memory for the lookup of each mapping with `unique`.
-    private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
-        memory.lookups / 4 * 3 / max(1, finders)
-    }
-
     /// The lookup of the mapping's `unique`.
     static func of(_ mapping: ResolvedEntityMapping, in context: StepContext) throws -> ObjectLookup {
         var columns: [(name: String, affinity: ColumnAffinity)] = []
@@ -22,8 +17,8 @@ extension ObjectLookup {
             columns.append((column.name, .init(declaredType: column.type)))
         }
         // SQLite keeps functions until the connection closes, so all mappings share the memory; filters have a quarter.
-        let mappings = context.step.resolved.entityMappings
-        let bytes = lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
+        let finders = context.step.resolved.entityMappings.count { !$0.unique.isEmpty }
+        let bytes = context.options.memory.lookups / 4 * 3 / max(1, finders)
         let name = ScratchDatabase.lookup(for: mapping)
         return try ObjectLookup(
             name, of: "main.\(context.sql.destinationTable(of: mapping))",

@@ -60,11 +60,9 @@ extension Composition {
             let origin = sourceModel.relationship(old, of: before.holder.source)
         else { throw StepObstacle("\(pair.second.source).\(name) of version \(middle.name) is filled by its own rule") }
         let shape = LinkShape(origin, in: sourceModel)
-        try LinkCheck(
-            composition: self, between: between, entity: pair.second.source,
-            old: before.isInverse ? shape.mirrored : shape, shape: LinkShape(between, in: middleModel),
-            new: LinkShape(new, in: destinationModel)
-        ).check()
+        try checkLinks(
+            between, of: pair.second.source, before.isInverse ? shape.mirrored : shape,
+            LinkShape(between, in: middleModel), LinkShape(new, in: destinationModel))
         guard before.isInverse else {
             return try add(rule.name, of: pair, to: other, from: before.rule.from, in: &found)
         }
@@ -180,18 +178,23 @@ struct LinkShape {
     }
 }
 
-/// Checks that a relationship whose links both steps carry over gets the same ones with and without the middle version.
-struct LinkCheck {
-    let composition: Composition
-    let between: Relationship
-    /// The entity of the middle version.
-    let entity: String
-    /// The relationship in the three versions, from the same side.
-    let old: LinkShape
-    let shape: LinkShape
-    let new: LinkShape
-
-    func check() throws(StepObstacle) {
+extension Composition {
+    /// Checks that a relationship whose links both steps carry over gets the same ones with and without the middle
+    /// version.
+    ///
+    /// - Parameters:
+    ///   - between: The relationship of the middle version.
+    ///   - entity: The entity that has it there.
+    ///   - old: The relationship in the source version, from the same side.
+    ///   - shape: In the middle version.
+    ///   - new: In the destination version.
+    /// - Throws: ``StepObstacle``.
+    private func checkLinks(
+        _ between: Relationship, of entity: String, _ old: LinkShape, _ shape: LinkShape, _ new: LinkShape
+    ) throws(StepObstacle) {
+        func obstacle(_ what: String) -> StepObstacle {
+            StepObstacle("\(entity).\(between.name) of version \(middle.name) \(what)")
+        }
         guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
             throw obstacle("keeps only one of several related objects")
         }
@@ -199,55 +202,37 @@ struct LinkCheck {
         if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
             throw obstacle("is stored in several forms")
         }
-        try checkOrders()
-    }
-
-    private func obstacle(_ what: String) -> StepObstacle {
-        StepObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
-    }
-
-    /// Requires positions that are carried over, or made once from the same objects in the same order.
-    private func checkOrders() throws(StepObstacle) {
+        // Positions are carried over, or made once from the same objects in the same order.
         guard new.isOrdered else { return }
         if old.isOrdered {
             guard old.hasOrders(of: shape), shape.hasOrders(of: new) else { throw obstacle("changes its order") }
             return
         }
         guard !shape.isOrdered || shape.hasOrders(of: new) else { throw obstacle("changes its order") }
-        if new.isJoined, isFedBySeveralMappings { throw obstacle("is given an order") }
+        let owner = middleModel.declaringEntity(of: between.name, in: entity) ?? entity
+        let ends = [owner, between.destinationEntity].map { middleModel.concreteFamily(of: $0) }
+        let isFedBySeveral = ends.contains { end in
+            first.resolved.entityMappings.count { end.contains($0.destination) } > 1
+        }
+        if new.isJoined, isFedBySeveral { throw obstacle("is given an order") }
         guard shape.isOrdered else { return }
-        guard shape.isStored(like: new), keepsAllLinks else { throw obstacle("is given an order") }
-    }
-
-    // MARK: Objects of the relationship
-
-    private var owner: String { composition.middleModel.declaringEntity(of: between.name, in: entity) ?? entity }
-
-    private var isFedBySeveralMappings: Bool {
-        [owner, between.destinationEntity].contains { end in
-            let family = composition.middleModel.concreteFamily(of: end)
-            return composition.first.resolved.entityMappings.count { family.contains($0.destination) } > 1
+        guard shape.isStored(like: new), keepsAllLinks(between, ends[0], ends[1]) else {
+            throw obstacle("is given an order")
         }
     }
 
     /// Whether the second step keeps every pair of related objects.
-    private var keepsAllLinks: Bool {
-        let model = composition.middleModel
-        let (owners, targets) = (model.concreteFamily(of: owner), model.concreteFamily(of: between.destinationEntity))
-        let second = composition.second.resolved
-        let carrying = second.entityMappings.filter { $0.filter == nil }
+    private func keepsAllLinks(_ between: Relationship, _ owners: Set<String>, _ targets: Set<String>) -> Bool {
+        let carrying = second.resolved.entityMappings.filter { $0.filter == nil }
         guard owners.union(targets).isSubset(of: Set(carrying.map(\.source))) else { return false }
-        let inverse = composition.middleModel.inverse(of: between)?.name
+        let inverse = middleModel.inverse(of: between)?.name
+        func relates(_ own: ResolvedEntityMapping, _ relationship: String, _ other: ResolvedEntityMapping) -> Bool {
+            own.relationships.contains { $0.sourceRelationship == relationship && $0.mappings.contains(other.name) }
+        }
         return carrying.filter { owners.contains($0.source) }.allSatisfy { own in
             carrying.filter { targets.contains($0.source) }.allSatisfy { other in
-                Self.relates(own, between.name, other) || inverse.map { Self.relates(other, $0, own) } == true
+                relates(own, between.name, other) || inverse.map { relates(other, $0, own) } == true
             }
         }
-    }
-
-    private static func relates(
-        _ own: ResolvedEntityMapping, _ relationship: String, _ other: ResolvedEntityMapping
-    ) -> Bool {
-        own.relationships.contains { $0.sourceRelationship == relationship && $0.mappings.contains(other.name) }
     }
 }

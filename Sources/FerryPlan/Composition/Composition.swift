@@ -27,8 +27,9 @@ struct Composition {
 
     /// - Throws: ``StepObstacle``.
     static func compose(_ first: StepPlan, _ second: StepPlan) throws(StepObstacle) -> StepPlan {
+        try first.resolved.checkThatKeysAreKept()
+        try second.resolved.checkThatKeysAreKept()
         var composition = Composition(first: first, second: second)
-        try composition.checkMappings()
         composition.pairMappings()
         try composition.checkRoots()
         return try composition.step()
@@ -53,7 +54,13 @@ struct Composition {
             middle: first.resolved.middle + [middle] + second.resolved.middle)
         var step = StepPlan(resolved: resolved, partitions: [])
         step.parts = first.singles + second.singles
+        step.versions = first.versions + second.versions.dropFirst()
         try addChecks(to: &step)
+        do throws(FerryError) {
+            try step.split()
+        } catch {
+            throw StepObstacle(error.message)
+        }
         return step
     }
 
@@ -64,13 +71,6 @@ struct Composition {
             destinationVersion: second.resolved.destination.qualifiedName, entityMappings: [])
         model.isInferred = isInferred
         return model
-    }
-
-    /// Refuses steps with policies, new keys or several mappings of one source.
-    private func checkMappings() throws(StepObstacle) {
-        for step in [first, second] {
-            if let obstacle = step.resolved.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
-        }
     }
 
     /// In the order of the first step's mappings, which decides the order of rows.
@@ -126,21 +126,20 @@ struct Composition {
 }
 
 extension ResolvedStep {
-    /// The reason why an object is not carried over as one object with the same key, or nil.
-    var obstacleToKeepingKeys: String? {
+    /// Refuses policies, new keys and several mappings of one source: each object becomes one with its key.
+    func checkThatKeysAreKept() throws(StepObstacle) {
         var sources: Set<String> = []
         for mapping in entityMappings {
             if let policy = mapping.policy {
-                return "entity mapping \(mapping.name) has the migration policy \(policy)"
+                throw StepObstacle("entity mapping \(mapping.name) has the migration policy \(policy)")
             }
             guard mapping.keepsPrimaryKey else {
-                return "the objects of entity mapping \(mapping.name) get new keys"
+                throw StepObstacle("the objects of entity mapping \(mapping.name) get new keys")
             }
             guard sources.insert(mapping.source).inserted else {
-                return "\(mapping.source) is the source of several entity mappings"
+                throw StepObstacle("\(mapping.source) is the source of several entity mappings")
             }
         }
-        return nil
     }
 }
 
@@ -197,7 +196,7 @@ struct ChainComposition {
         var group: Group = (first, 1, nil)
         do throws(StepObstacle) {
             for other in others {
-                let step = try Self.composed(group.step, other)
+                let step = try Composition.compose(group.step, other)
                 try check(step)
                 group = (step, group.count + 1, nil)
             }
@@ -205,16 +204,5 @@ struct ChainComposition {
             group.end = error.reason
         }
         return group
-    }
-
-    private static func composed(_ first: StepPlan, _ second: StepPlan) throws(StepObstacle) -> StepPlan {
-        var step = try Composition.compose(first, second)
-        step.versions = first.versions + second.versions.dropFirst()
-        do throws(FerryError) {
-            try step.split()
-        } catch {
-            throw StepObstacle(error.message)
-        }
-        return step
     }
 }

@@ -54,7 +54,7 @@ struct ColumnSlots {
                 switch storage {
                 case .foreignKey(table.name, let column, let entityColumn, let orderColumn):
                     try addKey(key, column, entityColumn, orderColumn)
-                case .inverseless(table.name, let column): try addInverseless(key, column)
+                case .inverseless(table.name, let column): try addKey(key, column, nil, nil, isInverseless: true)
                 default: break
                 }
             } catch {
@@ -101,16 +101,21 @@ struct ColumnSlots {
 
     // MARK: Keys
 
+    /// `isInverseless`: the rows are those of the related objects.
     private mutating func addKey(
-        _ key: PropertyKey, _ column: String, _ entityColumn: String?, _ orderColumn: String?
+        _ key: PropertyKey, _ column: String, _ entityColumn: String?, _ orderColumn: String?,
+        isInverseless: Bool = false
     ) throws(StepObstacle) {
         var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
         var numbers = ColumnSlot(column: Column(name: entityColumn ?? "", type: "INTEGER"), property: key)
         var order = ColumnSlot(column: Column(name: orderColumn ?? "", type: "INTEGER"), property: key)
-        let holders = mappings.filter { destination.model.isKind($0.destination, of: key.entity) }
-        let pairs = holders.isEmpty ? [] : try relationships.pairs(of: key)
+        let related = destination.model.relationship(key.property, of: key.entity)?.destinationEntity
+        let holder = isInverseless ? related ?? key.entity : key.entity
+        let holders = mappings.filter { destination.model.isKind($0.destination, of: holder) }
+        var pairs = holders.isEmpty ? [] : try relationships.pairs(of: key)
+        if isInverseless { pairs = pairs.map { $0.mirrored(in: source) } }
         for mapping in holders {
-            if keptPart?.linked.contains(key) == true {
+            if !isInverseless, keptPart?.linked.contains(key) == true {
                 let old = keptPart?.emptiedKey(key, column, of: mapping, in: source)
                 slot.emptied[mapping.position] = old?.column
                 numbers.emptied[mapping.position] = old?.entityColumn
@@ -120,6 +125,7 @@ struct ColumnSlots {
             guard let old = try relationships.key(pairs, in: mapping) else { continue }
             addCut(old, mapping)
             slot.values[mapping.position] = .column(old.column)
+            if isInverseless { continue }
             numbers.values[mapping.position] = try number(old)
             guard orderColumn != nil else { continue }
             guard let oldOrder = old.orderColumn else { throw StepObstacle("\(key.title) is given an order") }
@@ -146,19 +152,6 @@ struct ColumnSlots {
         }
         guard pairs.count == 1 else { throw StepObstacle("a key does not name the entity that it refers to") }
         return .number(key: key.column, old: nil, pairs)
-    }
-
-    private mutating func addInverseless(_ key: PropertyKey, _ column: String) throws(StepObstacle) {
-        guard let target = destination.model.relationship(key.property, of: key.entity)?.destinationEntity else {
-            return
-        }
-        var slot = ColumnSlot(column: Column(name: column, type: "INTEGER"), property: key)
-        for mapping in mappings where destination.model.isKind(mapping.destination, of: target) {
-            guard let old = try relationships.key(ofInverseless: key, in: mapping) else { continue }
-            addCut(old, mapping)
-            slot.values[mapping.position] = .column(old.column)
-        }
-        slots[column] = slot
     }
 
     private mutating func addCut(_ key: RelationshipRules.Key, _ mapping: ResolvedEntityMapping) {

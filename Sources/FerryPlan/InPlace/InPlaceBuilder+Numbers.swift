@@ -36,13 +36,11 @@ extension InPlaceBuilder {
             alter(table, "ADD COLUMN \(column) BLOB", "columns for values preserved after deletion")
         }
         let translations = HistoryTables.translations(by: whole, source, destination)
-        let dropped = droppedHistory(besides: translations).inOrder { $0.number < $1.number }
+        let dropped = droppedHistory(besides: translations).sorted()
         if !dropped.isEmpty {
-            moves.droppedHistory = dropped.map { .init(entity: $0.entity, number: $0.number) }
+            moves.droppedHistory = dropped
             moves.touchedBeside.insert(history.changes.name)
-            add(
-                "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
-                "their entities were removed", .once)
+            add("DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.sqlList))", "their entities were removed", .once)
         }
         func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
             let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()
@@ -60,13 +58,10 @@ extension InPlaceBuilder {
             "changes name the same entities as before", .once)
     }
 
-    /// The entities whose changes name no object any more.
-    private func droppedHistory(
-        besides translations: [HistoryTables.Translation]
-    ) -> [(entity: String, number: Int64)] {
-        guard keptPart != nil else { return droppedNumbers }
-        let translated = Set(translations.map(\.from))
-        return source.entityNumbers.filter { !translated.contains($0.value) }.map { ($0.key, $0.value) }
+    /// The numbers of the entities whose changes name no object any more.
+    private func droppedHistory(besides translations: [HistoryTables.Translation]) -> [Int64] {
+        guard keptPart != nil else { return droppedNumbers.map(\.number) }
+        return Array(Set(source.entityNumbers.values).subtracting(translations.map(\.from)))
     }
 
     /// Negative numbers come between old and new ones, since number and key are unique together.

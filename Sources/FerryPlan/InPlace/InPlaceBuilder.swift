@@ -77,7 +77,7 @@ struct InPlaceBuilder {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
             throw StepObstacle("entity mapping \(mapping.name) chooses, multiplies or merges objects")
         }
-        if let obstacle = step.obstacleToKeepingKeys { throw StepObstacle(obstacle) }
+        try step.checkThatKeysAreKept()
         self.init(step, source: source, schema: schema, destination: destination, keptPart: keptPart)
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
             throw StepObstacle("two hierarchies are merged into one")
@@ -206,20 +206,23 @@ struct InPlaceBuilder {
         }
     }
 
+    /// Raises `Z_MAX` to the highest key in use, so that no key is given twice.
     private mutating func raiseHighestKeys() {
         for root in Set(moves.tables.compactMap(\.source?.root)).sorted() {
-            source.raisedHighestKey(ofRoot: root).map { add($0, "highest keys in use") }
+            guard let table = source.tables[root]?.name, let number = source.number(of: root) else { continue }
+            add(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table)), 0)) "
+                    + "WHERE Z_ENT = \(number)", "highest keys in use")
         }
     }
 
     private mutating func cutLinks() {
-        for move in moves.tables where !move.cuts.isEmpty {
-            add(move.cuts)
-            moves.touched.insert(move.destination.name)
-        }
-        for move in moves.joinTables where !move.cuts.isEmpty {
-            add(move.cuts)
-            moves.touched.insert(move.destination.name)
+        let all =
+            moves.tables.map { ($0.destination.name, $0.cuts) }
+            + moves.joinTables.map { ($0.destination.name, $0.cuts) }
+        for (name, cuts) in all where !cuts.isEmpty {
+            add(cuts)
+            moves.touched.insert(name)
         }
     }
 

@@ -83,7 +83,8 @@ package struct KeptPart: Sendable {
         self.whole = whole
         let kept = whole.entityMappings.filter { !filled.contains(model.root(of: $0.destination)) }
         positions = Set(kept.map(\.position))
-        roots = Set(kept.map { model.root(of: $0.destination) })
+        let keptRoots = Set(kept.map { model.root(of: $0.destination) })
+        roots = keptRoots
         let names = Set(kept.map(\.name))
         var linked: Set<PropertyKey> = []
         for (key, contributions) in rules.byRelationship {
@@ -104,8 +105,17 @@ package struct KeptPart: Sendable {
             relationship.flatMap(model.inverseKey).map { _ = linked.insert($0) }
         }
         self.linked = linked
-        filledTables = Self.filledTables(linked, roots, rules.destination)
-        linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
+        let filledTables = Set(
+            rules.destination.tablesInOrder.filter { !keptRoots.contains($0.root) }.map(\.name)
+                + rules.destination.joinTables.filter { linked.contains($0.relationship) }.map(\.name))
+        var linkedColumns: [String: Set<String>] = [:]
+        for key in linked {
+            guard let storage = rules.destination.relationshipStorage[key], !filledTables.contains(storage.table) else {
+                continue
+            }
+            linkedColumns[storage.table, default: []].formUnion(storage.columnNames)
+        }
+        (self.filledTables, self.linkedColumns) = (filledTables, linkedColumns)
         step = whole.with(
             kept.enumerated().map { place, mapping in
                 let staying = mapping.relationships.filter { rule in
@@ -157,24 +167,6 @@ package struct KeptPart: Sendable {
         guard let inverse = layout.model.inverseKey(of: relationship) else { return true }
         guard case .inverseForeignKey? = layout.relationshipStorage[inverse] else { return false }
         return rules.byKey[inverse] == nil
-    }
-
-    private static func filledTables(
-        _ linked: Set<PropertyKey>, _ roots: Set<String>, _ destination: StoreLayout
-    ) -> Set<String> {
-        Set(destination.tablesInOrder.filter { !roots.contains($0.root) }.map(\.name))
-            .union(destination.joinTables.filter { linked.contains($0.relationship) }.map(\.name))
-    }
-
-    private static func linkedColumns(
-        _ linked: Set<PropertyKey>, besides filled: Set<String>, _ destination: StoreLayout
-    ) -> [String: Set<String>] {
-        var columns: [String: Set<String>] = [:]
-        for key in linked {
-            guard let storage = destination.relationshipStorage[key], !filled.contains(storage.table) else { continue }
-            columns[storage.table, default: []].formUnion(storage.columnNames)
-        }
-        return columns
     }
 
     /// The source's columns of a key that the engine links anew, which stay in the table, empty; nil for a new key, or for

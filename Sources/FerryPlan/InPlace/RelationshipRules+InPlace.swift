@@ -64,20 +64,11 @@ extension RelationshipRules {
 
     // MARK: Keys in rows
 
-    /// The key of a to-one relationship in the rows of a mapping; nil if it stays NULL.
+    /// The key of a relationship in the rows of a mapping, which are the pairs' own; nil if it stays NULL.
     ///
     /// - Throws: ``StepObstacle`` if the rows do not hold the key already.
     func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
-        try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
-    }
-
-    /// The key of a to-many relationship without inverse, which the related rows hold.
-    func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
-        let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }
-        return try key(ofOwn: pairs.map { $0.mirrored(in: source) }, in: mapping)
-    }
-
-    private func key(ofOwn pairs: [Pair], in mapping: ResolvedEntityMapping) throws(StepObstacle) -> Key? {
+        let pairs = pairs.filter { $0.own.position == mapping.position }
         guard let first = pairs.first else { return nil }
         guard pairs.allSatisfy({ $0.storage == first.storage }),
             case .foreignKey(let table, let column, let entityColumn, let orderColumn) = first.storage,

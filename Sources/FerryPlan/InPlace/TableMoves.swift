@@ -14,13 +14,8 @@ package struct TableMoves: Sendable, Equatable {
     package internal(set) var touchedBeside: Set<String> = []
     /// Tables that are dropped, by the names that they have then.
     var dropped: Set<String> = []
-    /// The entities whose changes in the history are deleted.
-    package internal(set) var droppedHistory: [DroppedEntity] = []
-
-    package struct DroppedEntity: Sendable, Equatable {
-        package let entity: String
-        package let number: Int64
-    }
+    /// The numbers of the entities whose changes in the history are deleted.
+    package internal(set) var droppedHistory: [Int64] = []
 
     /// The names of leftovers of earlier versions that no longer exist after the step.
     package func leftBehind(

@@ -27,14 +27,6 @@ extension TableMoves {
 }
 
 extension StoreLayout {
-    /// A statement that raises `Z_MAX` to the highest key in use, so that no key is given twice.
-    func raisedHighestKey(ofRoot root: String) -> String? {
-        guard let table = tables[root], let number = number(of: root) else { return nil }
-        return
-            "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ifnull((SELECT max(Z_PK) FROM \(table.name)), 0)) "
-            + "WHERE Z_ENT = \(number)"
-    }
-
     /// The condition of rows whose `Z_ENT` is the number of no entity of the table.
     package func isOfUnknownEntity(in table: EntityTable) -> String {
         "Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers(ofFamily: table.root).sqlList))"

@@ -46,7 +46,7 @@ struct CrowdedLinks {
     init(_ carriers: StepCarriers) {
         self.carriers = carriers
         var sources: [PropertyKey: [StoredProperty]] = [:]
-        for (property, found) in carriers.all where old.isRelationship(property) {
+        for (property, found) in carriers.all where old.relationship(property) != nil {
             for carrier in found where carrier.reading.conditions.isEmpty && !carrier.isJoin {
                 sources[Self.key(carrier.reading.mapping, carrier.destination.property), default: []].append(property)
             }
@@ -75,7 +75,7 @@ struct CrowdedLinks {
         guard let target = new.relationship(rule.rule.name, of: rule.mapping.destination),
             let key = new.key(of: rule.rule.name, in: rule.mapping.destination)
         else { return }
-        let link = property.flatMap { old.relationship($0.property ?? "", of: $0.entity) }
+        let link = property.flatMap(old.relationship)
         let own =
             property.flatMap { old.key(of: $0.property ?? "", in: $0.entity) }
             ?? Self.key(rule.mapping, rule.rule.name)
@@ -153,7 +153,7 @@ struct CrowdedLinks {
 
     /// Whether a rule keeps all links of a property, and whether one may keep some in another way.
     private func keeps(_ property: StoredProperty) -> (all: Bool, some: Bool) {
-        guard let link = old.relationship(property.property ?? "", of: property.entity) else { return (false, false) }
+        guard let link = old.relationship(property) else { return (false, false) }
         var (ends, keepsSome): (Set<String>, Bool) = ([], false)
         for side in carriers.sides(of: property) {
             for carrier in carriers.all[side] ?? [] where !mayMeet(side, by: carrier) {
@@ -221,11 +221,5 @@ extension ChainLoss.Cause {
         case (.shared, .shared), (.merged, .merged), (.contested, .contested): true
         default: false
         }
-    }
-}
-
-extension ManagedObjectModel {
-    fileprivate func isRelationship(_ property: StoredProperty) -> Bool {
-        property.property.map { relationship($0, of: property.entity) != nil } == true
     }
 }

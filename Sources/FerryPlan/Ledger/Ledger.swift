@@ -183,7 +183,9 @@ struct Ledger {
         var named: [ChainLoss] = []
         // Of a link's two names that of the side with several links comes first.
         let properties = now.inOrder { one, other in
-            let isMany = (link(one.key)?.isToMany == true, link(other.key)?.isToMany == true)
+            let isMany = (
+                model.relationship(one.key)?.isToMany == true, model.relationship(other.key)?.isToMany == true
+            )
             return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
         }
         for (property, all) in properties {
@@ -227,10 +229,6 @@ struct Ledger {
         carriers[..<index].reduce([property]) { copies, step in
             copies.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
         }
-    }
-
-    private func link(_ property: StoredProperty) -> Relationship? {
-        property.property.flatMap { model.relationship($0, of: property.entity) }
     }
 
     /// Whether the links of a relationship are told under the name of its inverse.

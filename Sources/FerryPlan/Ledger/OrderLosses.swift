@@ -80,11 +80,7 @@ private struct StepOrders {
         let own = carriers.all[property] ?? []
         if carriers.policy(of: property) != nil || own.contains(where: hasPositions) { return nil }
         let found = carriers.sides(of: property).flatMap { carriers.all[$0] ?? [] }
-        let targets = found.compactMap { carrier in
-            carrier.destination.property.flatMap {
-                step.destination.model.relationship($0, of: carrier.destination.entity)
-            }
-        }
+        let targets = found.compactMap { step.destination.model.relationship($0.destination) }
         if targets.contains(where: { $0.isToMany && $0.isOrdered }) { return .orderedAnew }
         // A to-one relationship has no order; its other links are a loss of their own.
         return targets.contains(where: \.isToMany) || found.contains(where: \.isJoin) ? .unordered : nil

@@ -16,8 +16,8 @@ package struct RouteComparison: Sendable {
     /// Names of the versions of the stepwise path.
     let names: [String]
     /// Properties that only one of the two paths loses and that rows may have values of.
-    var lostStraight: [StoredProperty]
-    var lostStepwise: [StoredProperty]
+    var lostStraight: [StoredProperty] = []
+    var lostStepwise: [StoredProperty] = []
     /// The stepwise edges; nil if they cannot be resolved or need no comparison.
     var steps: [VersionGraph.Edge]?
     /// Properties that only one of the two paths loses, with or without values.
@@ -58,15 +58,13 @@ extension VersionGraph {
         let key = names + (nodes + [target]).map(\.path)
         guard var comparison = compared.withLock({ $0[key] }) ?? compare(edge, nodes, names) else { return [edge] }
         compared.withLock { $0[key] = comparison }
-        if edge.source.hashes == source.hashes {
-            // A direct path that loses nothing more is as good, whatever the rows hold.
-            if !comparison.onlyStraight.isEmpty {
-                let asked = Self.sorted(comparison.onlyStraight.union(comparison.onlyStepwise))
-                values.merge(presence(asked)) { $1 }
-            }
-            comparison.lostStraight = held(comparison.onlyStraight)
-            comparison.lostStepwise = held(comparison.onlyStepwise)
+        let isOfStore = edge.source.hashes == source.hashes
+        // A direct path that loses nothing more is as good, whatever the rows hold.
+        if isOfStore, !comparison.onlyStraight.isEmpty {
+            values.merge(presence(comparison.onlyStraight.union(comparison.onlyStepwise).inNameOrder)) { $1 }
         }
+        comparison.lostStraight = isOfStore ? held(comparison.onlyStraight) : comparison.onlyStraight.inNameOrder
+        comparison.lostStepwise = isOfStore ? held(comparison.onlyStepwise) : comparison.onlyStepwise.inNameOrder
         comparisons.append(comparison)
         guard let steps = comparison.steps else { return [edge] }
         switch comparison.verdict {
@@ -79,7 +77,7 @@ extension VersionGraph {
     /// Returns nil if the inferred edge cannot be resolved.
     private func compare(_ edge: Edge, _ nodes: [ModelVersion], _ names: [String]) -> RouteComparison? {
         guard let straight = losses(of: [edge]) else { return nil }
-        var comparison = RouteComparison(names: names, lostStraight: [], lostStepwise: [])
+        var comparison = RouteComparison(names: names)
         guard !straight.isEmpty, let steps = steps(over: nodes), let stepwise = losses(of: steps) else {
             return comparison
         }
@@ -87,18 +85,12 @@ extension VersionGraph {
         comparison.passed = self.names(of: [nodes[0]] + steps.map(\.destination))
         comparison.onlyStraight = straight.subtracting(stepwise)
         comparison.onlyStepwise = stepwise.subtracting(straight)
-        comparison.lostStraight = Self.sorted(comparison.onlyStraight)
-        comparison.lostStepwise = Self.sorted(comparison.onlyStepwise)
         return comparison
     }
 
     /// The properties that rows may have values of, in name order.
     func held(_ properties: Set<StoredProperty>) -> [StoredProperty] {
-        Self.sorted(properties.filter { values[$0] != 0 })
-    }
-
-    private static func sorted(_ properties: Set<StoredProperty>) -> [StoredProperty] {
-        properties.inOrder { codeUnitOrder($0.name, $1.name) }
+        properties.filter { values[$0] != 0 }.inNameOrder
     }
 
     /// Returns the edge from each version to the next, or nil if a mapping cannot be inferred.
@@ -141,12 +133,13 @@ extension VersionGraph {
         return FerryError(
             .ambiguousChain,
             "\(straight) in one inferred mapping and \(stepwise) each lose data that the other route keeps. "
-                + "\(straight) loses \(Self.words(comparison.lostStraight)); "
-                + "\(stepwise) loses \(Self.words(comparison.lostStepwise)).",
+                + "\(straight) loses \(comparison.lostStraight.words); "
+                + "\(stepwise) loses \(comparison.lostStepwise.words).",
             remedy: "Choose a route with \(setting: .chain, .some("the versions of one of them")).")
     }
+}
 
-    private static func words(_ properties: [StoredProperty]) -> String {
-        properties.map(\.name).joined(separator: ", ")
-    }
+extension Collection<StoredProperty> {
+    var inNameOrder: [StoredProperty] { inOrder { codeUnitOrder($0.name, $1.name) } }
+    var words: String { map(\.name).joined(separator: ", ") }
 }

@@ -8,8 +8,8 @@ struct Carrier: Sendable, Hashable {
     var reading: ChainLoss.Reading
     var destination: StoredProperty
     var isTransformed = false
-    /// What the new type can lose of a value.
-    var pair = PairLoss.nothing
+    /// Whether the new type holds every value, or a function computes it.
+    var keepsValues = true
     /// Whether each link becomes an object that is related to both ends.
     var isJoin = false
 
@@ -73,7 +73,7 @@ struct StepCarriers {
             if !carrier.isTransformed, let type, let name = property.property,
                 let old = model.attribute(name, of: property.entity)?.type
             {
-                carrier.pair = old.loss(in: type)
+                carrier.keepsValues = old.keepsEveryValue(as: type)
             }
             all[property, default: []].append(carrier)
         }
@@ -113,14 +113,12 @@ struct StepCarriers {
         guard let path = mapping.iteration.flatMap({ IterationPath.relationships(of: $0.elements) }), path.count == 1,
             mapping.unique.isEmpty
         else { return nil }
-        func isOfSource(_ rule: ResolvedRelationship) -> Bool {
-            rule.from == .variable("source") || rule.from == .evaluatedObject
-        }
-        if let own = mapping.relationships.first(where: { !$0.mappings.isEmpty && isOfSource($0) }) {
+        if let own = mapping.relationships.first(where: { !$0.mappings.isEmpty && $0.isOfSameObject }) {
             return (path[0], own.name)
         }
         for other in mappings[mapping.source] ?? [] where other.iteration == nil {
-            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && isOfSource($0) }) {
+            if let rule = other.relationships.first(where: { $0.mappings.contains(mapping.name) && $0.isOfSameObject })
+            {
                 let new = step.destination.model
                 return (path[0], new.relationship(rule.name, of: other.destination).flatMap(new.inverse)?.name)
             }
@@ -179,11 +177,11 @@ struct StepCarriers {
                 (mappings[property.entity] ?? []).filter { $0.readsEveryObject }
                     .map { StoredProperty(entity: $0.destination, property: nil) })
         }
-        let link = model.relationship(name, of: property.entity)
+        let link = model.relationship(property)
         let ends = link.map { model.concreteFamily(of: $0.destinationEntity).flatMap { mappings[$0]?.carriers ?? [] } }
         func isWhole(_ found: [Carrier]) -> Bool {
             let related = Set(found.flatMap { $0.related?.mappings ?? [] })
-            return found.allSatisfy { $0.pair == .nothing && !$0.isJoin && $0.reading.mapping.unique.isEmpty }
+            return found.allSatisfy { $0.keepsValues && !$0.isJoin && $0.reading.mapping.unique.isEmpty }
                 && found.cover(name, of: mappings[property.entity] ?? [])
                 && (ends ?? []).allSatisfy { related.contains($0.name) }
         }
@@ -194,7 +192,7 @@ struct StepCarriers {
     /// Whether each object with a property becomes one object with it, in an entity that no other objects enter.
     func keepsNumber(of property: StoredProperty) -> Bool {
         guard let name = property.property else { return keepsNumber(ofObjects: property.entity) }
-        if let link = model.relationship(name, of: property.entity) {
+        if let link = model.relationship(property) {
             return keepsNumber(ofObjects: property.entity)
                 && model.concreteFamily(of: link.destinationEntity).allSatisfy(keepsNumber)
         }
@@ -234,10 +232,10 @@ struct StepCarriers {
     /// The class of a policy whose code may carry a property over.
     func policy(of property: StoredProperty) -> String? {
         if let policy = policyEntities[property.entity] { return policy }
-        guard let name = property.property, let relationship = model.relationship(name, of: property.entity) else {
-            return nil
+        let relationship = model.relationship(property)
+        return relationship.flatMap {
+            model.family(of: $0.destinationEntity).lazy.compactMap { policyEntities[$0] }.first
         }
-        return model.family(of: relationship.destinationEntity).lazy.compactMap { policyEntities[$0] }.first
     }
 
     // MARK: Paths
@@ -313,12 +311,17 @@ extension ManagedObjectModel {
             + relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
+    /// The relationship that a property is, or nil.
+    func relationship(_ property: StoredProperty) -> Relationship? {
+        property.property.flatMap { relationship($0, of: property.entity) }
+    }
+
     /// A property by itself, and of a relationship the inverse of every entity at the other end.
     func ends(of property: StoredProperty) -> [StoredProperty] {
         let property = StoredProperty(entity: property.entity, property: property.property)
-        guard let name = property.property, let relationship = relationship(name, of: property.entity),
-            let inverse = inverse(of: relationship)
-        else { return [property] }
+        guard let relationship = relationship(property), let inverse = inverse(of: relationship) else {
+            return [property]
+        }
         return [property]
             + family(of: relationship.destinationEntity).map { StoredProperty(entity: $0, property: inverse.name) }
     }

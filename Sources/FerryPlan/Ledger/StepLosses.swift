@@ -16,8 +16,8 @@ struct StepLosses {
     func all() -> [ChainLoss] {
         let isInferred = step.mappingModels.allSatisfy(\.isInferred)
         let properties = carriers.all.filter { property, found in
-            property.property.map { model.relationship($0, of: property.entity) == nil } == true
-                && (!isInferred || found.contains { $0.pair != .nothing })
+            property.property != nil && model.relationship(property) == nil
+                && (!isInferred || found.contains { !$0.keepsValues })
         }
         .keys.inOrder { codeUnitOrder($0.name, $1.name) }
         let values = properties.flatMap { property in
@@ -53,13 +53,13 @@ struct StepLosses {
     /// Values that the new type changes, unless another rule keeps them.
     private func narrowed(_ property: StoredProperty) -> ChainLoss? {
         guard let found = carriers.all[property] else { return nil }
-        let narrow = found.filter { $0.isOwn && $0.pair != .nothing }
+        let narrow = found.filter { $0.isOwn && !$0.keepsValues }
         guard let new = (narrow.first { !$0.isPart } ?? narrow.first).flatMap(type) else { return nil }
         // What a function makes of a value that `onInvalid` leaves out, a 0 for one, may tell nothing of it. Preflight
         // counts those of the first step by themselves.
         let leavesOut = place > 1 && narrow.contains { $0.rule?.expression?.mayLeaveOut == true }
         let keep = found.filter {
-            $0.isOwn && $0.pair == .nothing && !$0.isPart && !(leavesOut && $0.isTransformed)
+            $0.isOwn && $0.keepsValues && !$0.isPart && !(leavesOut && $0.isTransformed)
         }
         if keep.cover(property.property ?? "", of: carriers.mappings[property.entity] ?? []) { return nil }
         var loss = loss(property, .narrowed(to: new))
@@ -67,7 +67,7 @@ struct StepLosses {
         loss.objects.of = narrow.contains(where: \.reading.isOfEveryObject) ? [] : narrow.map(\.reading)
         // The objects that keep a copy in one that is found, made of an element, or reads it from afar are not known, nor which
         // of two types keeps a value.
-        if found.contains(where: { $0.pair == .nothing && !keep.contains($0) }) || Set(narrow.map(type)).count > 1 {
+        if found.contains(where: { $0.keepsValues && !keep.contains($0) }) || Set(narrow.map(type)).count > 1 {
             loss.pass = 0
         }
         return loss
@@ -88,7 +88,7 @@ struct StepLosses {
         // Objects that no mapping carries are lost as objects.
         let whole = own.filter(\.reading.conditions.isEmpty).map(\.reading.mapping)
         // Those of the objects themselves that a new type changes are counted by themselves.
-        let copies = found.filter { $0.isOwn || $0.pair == .nothing }
+        let copies = found.filter { $0.isOwn || $0.keepsValues }
         loss.objects = .init(
             of: mappings.carriers.filter { !whole.contains($0) }, except: copies.map(\.reading).distinct)
         if copies.count < found.count { loss.pass = 0 }

@@ -44,13 +44,6 @@ extension MappingSQL {
         return values
     }
 
-    /// The value of an expression in its own type.
-    package func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
-        try placed { () throws(FerryError) in
-            try scope.translate { translator throws(FerryError) in try translator.value(expression) }
-        }
-    }
-
     package func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
@@ -94,7 +87,7 @@ extension MappingSQL {
                 let other = try step.mapping(named: name)
                 let (condition, key) =
                     contribution.isCounted
-                    ? (try carried(other, target, in: &scope), KeyCounting.call(other, by: mapping, at: target))
+                    ? (try carried(other, target, in: &scope), key(of: other, at: target))
                     : try candidate(other, at: target, in: &scope)
                 let number = scope.parameters.add(.integer(try step.destinationNumber(of: other)))
                 keys.append("WHEN \(condition) THEN \(key)")

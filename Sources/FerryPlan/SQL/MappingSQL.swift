@@ -144,11 +144,22 @@ package struct MappingSQL {
         guard mapping.isOneToOne, scope.readsOneTable else {
             return ":last + row_number() OVER (ORDER BY \(scope.order))"
         }
-        return KeyCounting.call(mapping, by: mapping, at: scope.source)
+        return key(of: mapping, at: scope.source)
     }
 }
 
 extension MappingSQL {
+    /// The function that numbers the objects that a mapping makes, in a statement that reads their sources in the order of
+    /// their keys: that of the mapping itself, or of one with a foreign key to its objects.
+    package func keyFunction(of made: ResolvedEntityMapping) -> String {
+        "ferry_key_\(made.position)_\(mapping.position)"
+    }
+
+    /// SQL of the next key for an object of a mapping; evaluate it only for rows that the mapping writes.
+    func key(of made: ResolvedEntityMapping, at object: SourceScope.Object) -> String {
+        "\(keyFunction(of: made))(\(object.alias).Z_PK)"
+    }
+
     /// The function that finds or creates the object of a row.
     package var findFunction: String { "ferry_find_\(mapping.position)" }
 

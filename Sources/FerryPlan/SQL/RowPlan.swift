@@ -12,20 +12,13 @@ package struct RowPlan {
     package static let keyCell = 0
     package static let versionCell = 1
 
-    package struct DestinationColumn {
-        package var name: String
-        /// The value, by cells of the packed row.
-        package var value: RowValue
-        package var attribute: Attribute
-    }
-
     package let sql: BoundSQL
     /// The columns of the statement, each a cell of the packed row.
     package let cellCount: Int
     /// The cell that says whether the filter holds; nil without a filter.
     package let filter: Int?
-    /// The destination columns of attributes; the policy sets relationships itself.
-    package let columns: [DestinationColumn]
+    /// The destination columns of attributes, with values by cells of the packed row; the policy sets relationships itself.
+    package let columns: [(name: String, value: RowValue, attribute: Attribute)]
     /// The cells of the source attributes.
     package let attributes: [(attribute: Attribute, cell: Int)]
 
@@ -40,10 +33,9 @@ package struct RowPlan {
         } else {
             filter = nil
         }
-        var columns: [DestinationColumn] = []
+        var columns: [(name: String, value: RowValue, attribute: Attribute)] = []
         for column in step.program.fills.columns[mapping.position] {
-            let value = try sql.rowValue(of: column.source, in: &scope)
-            columns.append(DestinationColumn(name: column.name, value: value, attribute: column.attribute))
+            columns.append((column.name, try sql.rowValue(of: column.source, in: &scope), column.attribute))
         }
         var attributes: [(attribute: Attribute, cell: Int)] = []
         for (key, column) in step.source.attributeColumns(of: mapping.source) {

@@ -1,6 +1,6 @@
 package import FerryBase
 internal import FerryMapping
-internal import FerryStore
+package import FerryStore
 
 /// The statements of a step, in the order in which they run: what a plan shows of its programs.
 ///
@@ -37,18 +37,11 @@ package struct StepStatements: Sendable {
         add(texts: [StoreMetadata.writing] + (hasModel ? ModelCache.writing : []), phase, "the store's version")
     }
 
-    /// Adds the statements that make a new store's tables, and the associations and links in scratch.
-    package mutating func addTables(of sql: StepSQL, hasModelCache: Bool) {
-        add(
-            StoreCreation.tables(of: sql.destination, hasModelCache: hasModelCache).map {
-                ProgramStatement($0, .schema)
-            },
-            nil, nil)
+    /// Adds the statements that make a new store's tables.
+    package mutating func addTables(of destination: StoreLayout, hasModelCache: Bool) {
+        let tables = StoreCreation.tables(of: destination, hasModelCache: hasModelCache)
+        add(tables.map { ProgramStatement($0, .schema) }, nil, nil)
         add(texts: [StoreCreation.entityNumber], nil, nil)
-    }
-
-    package mutating func addScratch(of sql: StepSQL) {
-        add(texts: ScratchTables.creation(for: sql.program, of: sql.plan.resolved), nil, "associations and links")
     }
 
     /// Adds the statements of each operation of a program, in their order.
