@@ -50,7 +50,7 @@ package final class ObjectLookup {
             [owner] arguments, _ in
             try owner.object?.learn(arguments)
         }
-        saved = try SavedObjects(name, on: connection)
+        saved = try SavedObjects(name, batch: known.capacity, on: connection)
         // NOT INDEXED reads rows in the order of their keys: the object with the lowest key counts.
         learn = try connection.prepare(
             """
@@ -136,12 +136,13 @@ package final class ObjectLookup {
 
     /// Saves the unsaved objects, in the order of their hashes.
     private func saveAll() throws(DatabaseError) {
-        var place = 0
+        var (place, added) = (0, Int64(0))
         while let object = known.next(from: &place, above: saved.last ?? .min) {
             addToFilter(object.hash.second)
             try saved.add(object.key, with: object.hash)
+            added += 1
         }
-        try saved.record(through: highest)
+        try saved.record(through: highest, added: added)
     }
 
     private func addToFilter(_ word: UInt64) {

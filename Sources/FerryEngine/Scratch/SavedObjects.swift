@@ -1,34 +1,56 @@
 internal import FerrySQLite
 
-/// The part of a lookup in scratch: a table of hashes of values and keys of their objects, in the order of the hashes.
+/// The part of a lookup in scratch: hashes of values and keys of their objects.
+///
+/// Three tables in the order of the hashes, each several times as large as the one before. A full table is emptied into
+/// the next one. So SQLite writes each row a few times, in order, and a search reads three tables at most: with one table,
+/// eight million different values took a quarter longer, and their pages were written three times as often.
 final class SavedObjects {
+    /// The sizes at which the first and the second table are emptied into the next one.
+    private let limits: [Int64]
     private let name: String
     private let connection: Connection
-    private let table: String
+    private let tables: [String]
     private let search: Statement
     private let insert: Statement
+    private let moves: [(copy: Statement, clear: Statement)]
     private let record: Statement
-    /// The table has all objects with keys up to this one; nil before the first save.
+    private var counts: [Int64] = []
+    /// The tables have all objects with keys up to this one; nil before the first save.
     private(set) var last: Int64?
 
-    init(_ name: String, on connection: Connection) throws(DatabaseError) {
+    /// About `batch` objects are saved at a time.
+    init(_ name: String, batch: Int, on connection: Connection) throws(DatabaseError) {
         (self.name, self.connection) = (name, connection)
-        table = ScratchDatabase.lookupTable(of: name)
-        search = try connection.prepare("SELECT destination FROM \(table) WHERE first = ?1 AND second = ?2")
-        insert = try connection.prepare("INSERT INTO \(table) (first, second, destination) VALUES (?1, ?2, ?3)")
-        record = try connection.prepare("UPDATE \(ScratchDatabase.lookups) SET last = ?2 WHERE name = ?1")
+        limits = [Int64(batch) * 4, Int64(batch) * 32]
+        tables = ScratchDatabase.lookupTables(of: name)
+        let selects = tables.map { "SELECT destination FROM \($0) WHERE first = ?1 AND second = ?2" }
+        search = try connection.prepare(selects.joined(separator: " UNION ALL "))
+        insert = try connection.prepare("INSERT INTO \(tables[0]) (first, second, destination) VALUES (?1, ?2, ?3)")
+        var moves: [(copy: Statement, clear: Statement)] = []
+        for (upper, lower) in zip(tables, tables.dropFirst()) {
+            let copy = try connection.prepare("INSERT INTO \(lower) SELECT * FROM \(upper) ORDER BY first, second")
+            moves.append((copy, try connection.prepare("DELETE FROM \(upper)")))
+        }
+        self.moves = moves
+        record = try connection.prepare(
+            "UPDATE \(ScratchDatabase.lookups) SET last = ?2, count0 = ?3, count1 = ?4, count2 = ?5 WHERE name = ?1")
         // They run inside an SQL function, many times in a statement.
-        for statement in [search, insert, record] { statement.isSilent = true }
+        for statement in [search, insert, record] + moves.flatMap({ [$0.copy, $0.clear] }) { statement.isSilent = true }
         try reload()
     }
 
     /// Whether scratch has the state of the last call: a rollback of a unit also removes its saved objects.
-    func isCurrent() throws(DatabaseError) -> Bool { try saved() == last }
+    func isCurrent() throws(DatabaseError) -> Bool {
+        try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]) == last
+    }
 
-    func reload() throws(DatabaseError) { last = try saved() }
-
-    private func saved() throws(DatabaseError) -> Int64? {
-        try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)])
+    func reload() throws(DatabaseError) {
+        let row = try connection.rows(
+            "SELECT last, count0, count1, count2 FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]
+        ).first
+        last = row?[0].integer
+        counts = (1...3).map { row?[$0].integer ?? 0 }
     }
 
     /// The saved object with a hash, or nil.
@@ -46,17 +68,26 @@ final class SavedObjects {
         try insert.run()
     }
 
-    /// Records that all objects with keys up to `last` are saved.
-    func record(through last: Int64) throws(DatabaseError) {
+    /// Records that all objects with keys up to `last` are saved, of which `added` are new.
+    func record(through last: Int64, added: Int64) throws(DatabaseError) {
+        counts[0] += added
+        for level in limits.indices where counts[level] >= limits[level] {
+            try moves[level].copy.run()
+            try moves[level].clear.run()
+            counts[level + 1] += counts[level]
+            counts[level] = 0
+        }
         self.last = last
-        try record.bind([.text(name), .integer(last)])
+        try record.bind([.text(name), .integer(last)] + counts.map { .integer($0) })
         try record.run()
     }
 
     /// Calls the body with the second word of each hash.
     func eachSecond(_ body: (UInt64) -> Void) throws(DatabaseError) {
-        let seconds = try connection.prepare("SELECT second FROM \(table)")
-        while try seconds.step() { body(UInt64(bitPattern: seconds.integer(0)) ^ 1 << 63) }
+        for table in tables {
+            let seconds = try connection.prepare("SELECT second FROM \(table)")
+            while try seconds.step() { body(UInt64(bitPattern: seconds.integer(0)) ^ 1 << 63) }
+        }
     }
 
     /// A word of a hash as an integer of the same order.

@@ -30,25 +30,35 @@ package struct ScratchDatabase {
 
     // MARK: Lookups
 
-    /// The table with one row per lookup: its hash key, and the highest saved object.
+    /// The table with one row per lookup: its hash key, the highest saved object, and the row counts of its tables.
     static let lookups = "scratch.lookups"
 
-    static func lookupTable(of name: String) -> String { "scratch.\(Connection.quoted("lookup_\(name)"))" }
+    /// The tables of a lookup, from the smallest to the largest.
+    static func lookupTables(of name: String) -> [String] {
+        (0...2).map { "scratch.\(Connection.quoted("lookup_\(name)_\($0)"))" }
+    }
 
     package static func createLookups(_ names: [String], on connection: Connection) throws(DatabaseError) {
         guard !names.isEmpty else { return }
         try connection.execute(
-            "CREATE TABLE \(lookups) (name TEXT PRIMARY KEY, low INTEGER, high INTEGER, last INTEGER) WITHOUT ROWID")
+            """
+            CREATE TABLE \(lookups) (
+                name TEXT PRIMARY KEY, low INTEGER, high INTEGER, last INTEGER, count0 INTEGER, count1 INTEGER,
+                count2 INTEGER
+            ) WITHOUT ROWID
+            """)
         for name in names {
             let key = KeyedHash.Key.random()
             try connection.run(
-                "INSERT INTO \(lookups) VALUES (?, ?, ?, NULL)",
+                "INSERT INTO \(lookups) VALUES (?, ?, ?, NULL, 0, 0, 0)",
                 [.text(name), .integer(Int64(bitPattern: key.low)), .integer(Int64(bitPattern: key.high))])
-            try connection.execute(
-                """
-                CREATE TABLE \(lookupTable(of: name)) (
-                    first INTEGER, second INTEGER, destination INTEGER, PRIMARY KEY (first, second)) WITHOUT ROWID
-                """)
+            for table in lookupTables(of: name) {
+                try connection.execute(
+                    """
+                    CREATE TABLE \(table) (
+                        first INTEGER, second INTEGER, destination INTEGER, PRIMARY KEY (first, second)) WITHOUT ROWID
+                    """)
+            }
         }
     }
 
