@@ -16,20 +16,38 @@ let build = asked == "checks" ? "tests" : asked
 /// The rooms whose code runs once in a migration, or once for each entity; that of the others runs for each row.
 let roomsOfOnce: Set<String> = ["FerryMapping", "FerryPlan", "FerryPreflight", "Ferry", "FerryCommand"]
 
-/// Generic code is shared by all types instead of compiled for each: half of the compiler's time.
-let sharing: [SwiftSetting] = [.unsafeFlags(["-Osize", "-Xllvm", "-sil-disable-pass=generic-specializer"])]
+/// The rooms that every plan asks for each entity and property, often in a loop over all models.
+let roomsOfModels: Set<String> = ["FerryModel", "FerryStore"]
 
-func optimization(of room: String) -> [SwiftSetting] {
+func without(_ passes: String...) -> [String] { passes.flatMap { ["-Xllvm", "-sil-disable-pass=\($0)"] } }
+
+/// For size, and without three passes that only loops over rows notice: a fifth of the compiler's time.
+let lean = ["-Osize"] + without("loop-invariant-code-motion", "release-hoisting", "bcopts")
+
+/// Generic code is shared by all types instead of compiled for each: half of the compiler's time.
+let sharing = lean + without("generic-specializer")
+
+/// No other target waits for this module: the scripts do not let it be made first, by a second look at its code.
+let waitedForByNone = ["-no-emit-module-separately-wmo"]
+
+func flags(of room: String) -> [String] {
     switch (build, room) {
-    case ("demo", _): [.unsafeFlags(["-Onone"])]
+    case ("demo", _): ["-Onone"]
     // Words and reports.
-    case ("program", "FerryCommand"): [.unsafeFlags(["-Onone", "-assert-config", "Release"])]
+    case ("program", "FerryCommand"): ["-Onone", "-assert-config", "Release"] + waitedForByNone
     case ("program", _) where roomsOfOnce.contains(room): sharing
+    case ("program", _) where roomsOfModels.contains(room): lean
     // In a debug build, which keeps all assertions. The tests make thousands of plans, and read as many models.
     case ("tests", "FerryMapping"), ("tests", "FerryPlan"): sharing
-    case ("tests", _) where !roomsOfOnce.contains(room): [.unsafeFlags(["-O"])]
+    case ("tests", _) where !roomsOfOnce.contains(room): lean
     default: []
     }
+}
+
+/// SwiftPM refuses even an empty list in a dependency.
+func optimization(of room: String) -> [SwiftSetting] {
+    let flags = flags(of: room)
+    return flags.isEmpty ? [] : [.unsafeFlags(flags)]
 }
 
 /// A room of the program: one target, which may import only the rooms named here.
@@ -39,15 +57,12 @@ func room(_ name: String, over below: [Target.Dependency], embedding files: [Res
         swiftSettings: house + optimization(of: name))
 }
 
-/// No other target waits for the module of tests: the scripts do not let it be made first, by a second look at its code.
-let waitedForByNone: [SwiftSetting] = build == "tests" ? [.unsafeFlags(["-no-emit-module-separately-wmo"])] : []
-
 func tests(
     _ name: String, of rooms: [Target.Dependency], excluding data: [String] = [], resources: [Resource] = []
 ) -> Target {
     .testTarget(
         name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources,
-        swiftSettings: house + waitedForByNone)
+        swiftSettings: house + (build == "tests" ? [.unsafeFlags(waitedForByNone)] : []))
 }
 
 /// A library of the system.

@@ -100,7 +100,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package func family(of name: String) -> [String] { families[name] ?? [] }
 
     package func subentities(of name: String) -> [String] {
-        entities.values.filter { $0.superentity == name }.map(\.name).inOrder(by: codeUnitOrder)
+        family(of: name).filter { entities[$0]?.superentity == name }
     }
 
     /// Whether `name` is `ancestor` or one of its descendants.
