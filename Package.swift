@@ -22,19 +22,21 @@ let roomsOfModels: Set<String> = ["FerryModel", "FerryStore"]
 func without(_ passes: String...) -> [String] { passes.flatMap { ["-Xllvm", "-sil-disable-pass=\($0)"] } }
 
 /// For size, and without three passes that only loops over rows notice: a fifth of the compiler's time.
-let lean = ["-Osize"] + without("loop-invariant-code-motion", "release-hoisting", "bcopts")
+let lean: [SwiftSetting] = [
+    .unsafeFlags(["-Osize"] + without("loop-invariant-code-motion", "release-hoisting", "bcopts"))
+]
 
 /// Generic code is shared by all types instead of compiled for each: half of the compiler's time.
-let sharing = lean + without("generic-specializer")
+let sharing = lean + [.unsafeFlags(without("generic-specializer"))]
 
 /// No other target waits for this module: the scripts do not let it be made first, by a second look at its code.
-let waitedForByNone = ["-no-emit-module-separately-wmo"]
+let waitedForByNone: [SwiftSetting] = [.unsafeFlags(["-no-emit-module-separately-wmo"])]
 
-func flags(of room: String) -> [String] {
+func optimization(of room: String) -> [SwiftSetting] {
     switch (build, room) {
-    case ("demo", _): ["-Onone"]
+    case ("demo", _): [.unsafeFlags(["-Onone"])]
     // Words and reports.
-    case ("program", "FerryCommand"): ["-Onone", "-assert-config", "Release"] + waitedForByNone
+    case ("program", "FerryCommand"): [.unsafeFlags(["-Onone", "-assert-config", "Release"])] + waitedForByNone
     case ("program", _) where roomsOfOnce.contains(room): sharing
     case ("program", _) where roomsOfModels.contains(room): lean
     // In a debug build, which keeps all assertions. The tests make thousands of plans, and read as many models.
@@ -42,12 +44,6 @@ func flags(of room: String) -> [String] {
     case ("tests", _) where !roomsOfOnce.contains(room): lean
     default: []
     }
-}
-
-/// SwiftPM refuses even an empty list in a dependency.
-func optimization(of room: String) -> [SwiftSetting] {
-    let flags = flags(of: room)
-    return flags.isEmpty ? [] : [.unsafeFlags(flags)]
 }
 
 /// A room of the program: one target, which may import only the rooms named here.
@@ -62,7 +58,7 @@ func tests(
 ) -> Target {
     .testTarget(
         name: name, dependencies: rooms + ["TestSupport"], exclude: data, resources: resources,
-        swiftSettings: house + (build == "tests" ? [.unsafeFlags(waitedForByNone)] : []))
+        swiftSettings: house + (build == "tests" ? waitedForByNone : []))
 }
 
 /// A library of the system.
