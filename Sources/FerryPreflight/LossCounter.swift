@@ -169,8 +169,8 @@ package struct LossCounter {
             var objects = ReadObjects(in: layout, now: now)
             let numbers = place.numbers.compactMap(\.integer).map { objects.parameter(.integer($0)) }
                 .joined(separator: ", ")
-            let end = place.ownColumn.map { "o.\($0)" } ?? place.other.map { "l.\($0)" }
-            guard let condition = try condition(of: loss, end, &objects) else { return most }
+            let own = ReadObjects.Object(key: "o.Z_PK", row: ("o", layout.table(of: loss.entities[0])?.name ?? ""))
+            guard let condition = try condition(of: loss, own, place.end, &objects) else { return most }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
@@ -190,32 +190,30 @@ package struct LossCounter {
 
     /// The condition of the rows that lose their value or link; nil if there is none in SQL.
     private func condition(
-        of loss: ChainLoss, _ end: String?, _ objects: inout ReadObjects
+        of loss: ChainLoss, _ own: ReadObjects.Object, _ end: ReadObjects.Object?, _ objects: inout ReadObjects
     ) throws(FerryError) -> String? {
-        func anyReads(_ readings: [ChainLoss.Reading], _ key: String) throws(FerryError) -> String? {
+        let links = loss.objects.links
+        guard let other = end ?? (links == nil ? own : nil) else { return nil }
+        func all(_ readings: [ChainLoss.Reading], _ object: ReadObjects.Object) throws(FerryError) -> [String]? {
             var parts: [String] = []
             for reading in readings {
-                guard let part = try objects.condition(reading, key: key) else { return nil }
+                guard let part = try objects.condition(reading, of: object) else { return nil }
                 parts.append(part)
             }
-            return "(" + parts.joined(separator: " OR ") + ")"
+            return parts
         }
-        let links = loss.objects.links
-        if links != nil, end == nil { return nil }
-        var conditions: [String] = []
-        let (own, other) = ("o.Z_PK", end ?? "")
-        for (readings, key, sign) in [
-            (loss.objects.of, own, ""), (loss.objects.except, own, "NOT "), (links?.ends ?? [], other, ""),
-        ] where !readings.isEmpty {
-            guard let any = try anyReads(readings, key) else { return nil }
-            conditions.append(sign + any)
+        guard let of = try all(loss.objects.of, own), let except = try all(loss.objects.except, own),
+            let ends = try all(links?.ends ?? [], other), let owners = try all(links?.except.map(\.owner) ?? [], own),
+            let related = try all(links?.except.map(\.end) ?? [], other)
+        else { return nil }
+        let pairs = Set(zip(owners, related).map { "(\($0) AND \($1))" })
+        // No row loses what every reader carries: SQLite reads none for a constant condition.
+        let areAllCarried = of.allSatisfy { owner in ends.allSatisfy { pairs.contains("(\(owner) AND \($0))") } }
+        if !of.isEmpty, Set(of).isSubset(of: except) || (!ends.isEmpty && areAllCarried) { return "0" }
+        func any(_ parts: some Collection<String>) -> [String] {
+            parts.isEmpty ? [] : ["(\(Set(parts).sorted().joined(separator: " OR ")))"]
         }
-        for pair in links?.except ?? [] {
-            guard let owner = try anyReads([pair.owner], own), let related = try anyReads([pair.end], other) else {
-                return nil
-            }
-            conditions.append("NOT (\(owner) AND \(related))")
-        }
+        let conditions = any(of) + any(ends) + any(except + pairs).map { "NOT \($0)" }
         return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
     }
 
@@ -242,8 +240,8 @@ package struct LossCounter {
         var column: String?
         /// The column of keys that several rows may share; only of a relationship.
         var key: String?
-        /// The quoted column of the related objects' keys, in rows of other objects.
-        var other: String?
+        /// The related objects, by the row `o` of the objects or the row `l` that links them.
+        var end: ReadObjects.Object?
         /// The quoted column of the values or keys, if the objects' own rows have it.
         var ownColumn: String?
     }
@@ -270,13 +268,13 @@ package struct LossCounter {
         case .foreignKey(_, let column, _, _):
             let key = Connection.quoted(column)
             place.condition += " AND \(key) IS NOT NULL"
-            (place.key, place.ownColumn) = (key, key)
+            (place.key, place.ownColumn, place.end) = (key, key, .init(key: "o.\(key)"))
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
             if case .join(_, _, let other, _, _) = layout.storage(of: property, in: first) {
-                place.other = Connection.quoted(other)
+                place.end = .init(key: "l.\(Connection.quoted(other))")
             } else {
-                place.other = "Z_PK"
+                place.end = .init(key: "l.Z_PK", row: ("l", links))
             }
             // A row of the other table belongs to the object whose key the column holds.
             let key = Connection.quoted(column)

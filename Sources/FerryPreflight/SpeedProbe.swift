@@ -3,7 +3,7 @@ internal import FerrySQLite
 
 /// A small piece of SQLite's work in memory, whose time shows how fast a machine is.
 package enum SpeedProbe {
-    package static let rows = 4_000
+    package static let rows = 1_000
 
     /// Other work on the machine shows only over several of its time slices; the extremes count little.
     package static func seconds() -> Double? {

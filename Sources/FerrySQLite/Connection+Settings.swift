@@ -139,10 +139,10 @@ extension Connection {
         }
     }
 
-    /// Runs a body without sorters under a larger page cache, and then restores the cache's size.
+    /// Runs a body under a larger page cache, and then restores the cache's size.
     ///
-    /// With a rollback journal, each time that changed pages fill the cache costs two syncs. The cache may use the
-    /// memory of all caches, because no other cache is in use meanwhile.
+    /// With a rollback journal, each time that changed pages fill the cache costs two syncs. Without sorters the cache may
+    /// use the memory of all caches, because no other cache is in use meanwhile.
     ///
     /// - Throws: ``DatabaseError``; any error of the body.
     package func withCache<Result>(_ bytes: Int, _ body: () throws -> Result) throws -> Result {

@@ -155,7 +155,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "16"
+    private static let form = "17"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {

@@ -62,9 +62,8 @@ final class VerificationContext {
     }
     /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var destinationTables = destination.tables.values.inOrder { codeUnitOrder($0.root, $1.root) }
-    /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
+    /// The look-ups of equal values that conditions asked for; nil where a scan must do.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
-    private var equalValueTables = 0
     let soundLinks: SoundLinks
     /// Gets the progress of the work on this thread.
     var onProgress: ((ProgressUpdate) -> Void)?
@@ -251,17 +250,11 @@ final class VerificationContext {
             """, [.text(name), type.map { .text($0) } ?? .null, table.map { .text($0) } ?? .null])?.text
     }
 
-    /// The look-up of an attribute's or a relationship's values, made when it is asked for again; nil if a scan must do.
+    /// The look-up of an attribute's or a relationship's values; nil if a scan must do.
     func equalValues(_ key: EqualValues.Key) throws -> EqualValues? {
-        guard let known = equalValues[key] else {
-            // One scan costs less than a look-up.
-            equalValues[key] = .some(nil)
-            return nil
-        }
-        if let known { return known }
-        guard let values = try EqualValues(key, number: equalValueTables, in: self) else { return nil }
-        equalValueTables += 1
-        equalValues[key] = values
+        if let known = equalValues[key] { return known }
+        let values = try EqualValues(key, number: equalValues.count, in: self)
+        equalValues[key] = .some(values)
         return values
     }
 

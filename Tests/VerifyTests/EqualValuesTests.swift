@@ -168,7 +168,7 @@ struct EqualValuesTests {
         let statements = SharedList<String>()
         let report = try verify { event in statements.append(event.text) }
         #expect(report.differences == [])
-        #expect(statements.all.filter { $0.hasPrefix("CREATE TABLE temp.equal_values_") }.count == 4)
+        #expect(statements.all.filter { $0.contains("CREATE TABLE temp.equal_values_") }.count == 4)
     }
 
     @Test("A wrong value is found by each rule", arguments: 0..<8)

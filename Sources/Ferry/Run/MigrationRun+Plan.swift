@@ -126,7 +126,11 @@ extension MigrationRun {
         try fitInputs(to: store)
         let ends = try ends(of: store)
         guard ends.version.hashes != ends.target.hashes else { return nil }
-        return try FerryError.beforeRun(on: place.store) { try planned(store, ends, checksRows ? .all : .little) }
+        return try FerryError.beforeRun(on: place.store) {
+            try store.sourceGuard.scanning(memory, until: stop) {
+                try planned(store, ends, checksRows ? .all : .little)
+            }
+        }
     }
 
     // MARK: Inputs

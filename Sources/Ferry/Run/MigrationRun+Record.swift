@@ -56,7 +56,7 @@ extension MigrationRun {
         do {
             do {
                 if let output = place.output { try StoreFileNames(output).checkNothingIsThere(files: files) }
-                record.findings = try sourceGuard.connection.abandoning(on: stop) { try check() }
+                record.findings = try sourceGuard.scanning(memory, until: stop, check)
             } catch {
                 throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
             }

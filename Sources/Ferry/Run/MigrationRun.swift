@@ -195,7 +195,7 @@ final class MigrationRun {
         let isPastSnapshot = !isOnStore && (known?.head.phase.order ?? 0) > Phase.snapshot.order
         let counted = isOnStore ? earlier.map { StoreFacts.Reading.known($0.rows) } : nil
         do {
-            return try store.sourceGuard.connection.abandoning(on: stop) {
+            return try store.sourceGuard.scanning(memory, until: stop) {
                 // A resumed run does not ask again.
                 try planned(
                     store, ends, counted ?? (isPastSnapshot ? .little : .all), resuming: earlier,

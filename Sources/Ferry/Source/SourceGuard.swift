@@ -197,6 +197,13 @@ package final class SourceGuard {
 
     // MARK: Ending
 
+    /// Lets a body scan the store before other connections are open, with the memory of all caches and one sorter.
+    func scanning<Result>(
+        _ memory: MemoryBudget, until stop: StopRequest, _ body: () throws -> Result
+    ) throws -> Result {
+        try connection.abandoning(on: stop) { try connection.withCache(memory.workingCaches / 2, body) }
+    }
+
     /// Ends the transaction and locks the store exclusively, against readers too.
     ///
     /// - Returns: False if another connection has the store open; the guard must then be closed.

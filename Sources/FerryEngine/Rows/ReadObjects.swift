@@ -17,11 +17,31 @@ package struct ReadObjects {
 
     package mutating func parameter(_ value: DefaultValue) -> String { parameters.add(value) }
 
-    /// SQL of whether an entity mapping reads the object with a key, for at least one element if it iterates.
+    /// An object of the counting statement: its key, and the alias and table of its row if the statement has it.
+    package struct Object {
+        package var key: String
+        package var row: (alias: String, table: String)?
+
+        package init(key: String, row: (alias: String, table: String)? = nil) { (self.key, self.row) = (key, row) }
+    }
+
+    /// SQL of whether an entity mapping reads an object, for at least one element if it iterates.
     ///
     /// Nil over JSON, or over the results of a query.
-    package mutating func condition(_ reading: ChainLoss.Reading, key: String) throws(FerryError) -> String? {
+    package mutating func condition(
+        _ reading: ChainLoss.Reading, of found: Object
+    ) throws(FerryError) -> String? {
         let mapping = reading.mapping
+        if let row = found.row, mapping.iteration == nil, reading.path.isEmpty,
+            try layout.knownTable(of: mapping.source, in: "source") == row.table
+        {
+            var scope = try SourceScope(readBy: mapping, as: row.alias, in: layout, sharing: parameters)
+            for condition in reading.conditions { scope.require(try scope.condition(condition)) }
+            if scope.readsOneTable {
+                parameters = scope.parameters
+                return "ifnull(\(scope.allConditions), 0)"
+            }
+        }
         if let iteration = mapping.iteration {
             guard let names = IterationPath.relationships(of: iteration.elements), !names.isEmpty,
                 IterationPath.entity(of: mapping, in: layout.model) != nil
@@ -33,7 +53,7 @@ package struct ReadObjects {
             object = scope.object(.variable(iteration.variable)) ?? object
         }
         for name in reading.path { object = try scope.expand(name, from: object).object }
-        scope.require("\(object.key) = \(key)")
+        scope.require("\(object.key) = \(found.key)")
         for condition in reading.conditions { scope.require(try scope.condition(condition)) }
         parameters = scope.parameters
         return "EXISTS (SELECT 1 FROM \(scope.from)\(scope.where))"
@@ -79,14 +99,15 @@ package struct ReadObjects {
 extension SourceScope {
     /// The objects, or elements of objects, that an entity mapping reads in a run, by the same SQL.
     init(
-        readBy mapping: ResolvedEntityMapping, in layout: StoreLayout, sharing parameters: Parameters = Parameters()
+        readBy mapping: ResolvedEntityMapping, as alias: String = "s", in layout: StoreLayout,
+        sharing parameters: Parameters = Parameters()
     ) throws(FerryError) {
+        let table = try layout.knownTable(of: mapping.source, in: "source")
         self.init(
-            mapping.expressionScope(in: layout.model),
-            from: "source.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout)
+            mapping.expressionScope(in: layout.model), from: "source.\(table) AS \(alias)", as: alias, of: layout)
         self.parameters = parameters
         let number = self.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
-        require("s.Z_ENT = \(number)")
+        require("\(alias).Z_ENT = \(number)")
         if let iteration = mapping.iteration {
             try iterate(over: iteration)
             if iteration.skipsInvalid, let order = elementOrder { require("\(order) IS NOT NULL") }

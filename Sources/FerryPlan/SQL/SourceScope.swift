@@ -49,14 +49,14 @@ package struct SourceScope {
     /// The index of the element, if the mapping asks for it.
     package var position: String?
 
-    /// Begins with a table under the alias `s`, in the store that is attached as `schema`.
+    /// Begins with a table under an alias, in the store that is attached as `schema`.
     package init(
-        _ expressions: ExpressionScope, from table: String, of layout: StoreLayout, in schema: String = "source",
-        rows: ((String) -> String)? = nil
+        _ expressions: ExpressionScope, from table: String, as alias: String = "s", of layout: StoreLayout,
+        in schema: String = "source", rows: ((String) -> String)? = nil
     ) {
         (self.expressions, self.layout, self.schema, self.rows) = (expressions, layout, schema, rows)
         from = table
-        source = Object(alias: "s", entity: expressions.entity)
+        source = Object(alias: alias, entity: expressions.entity)
     }
 
     private var variable: String { expressions.iteration?.variable ?? "" }
@@ -161,7 +161,8 @@ package struct SourceScope {
     package var readsOneTable: Bool { joined.isEmpty }
 
     /// The WHERE clause, with its keyword.
-    package var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.balanced(by: "AND") }
+    package var `where`: String { conditions.isEmpty ? "" : " WHERE " + allConditions }
+    package var allConditions: String { conditions.balanced(by: "AND") }
 
     /// The order of all rows: source key, then element.
     package var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }

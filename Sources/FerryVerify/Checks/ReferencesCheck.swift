@@ -12,9 +12,8 @@ struct ReferencesCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let leading = StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
-                outcome.leads = try keys.faults.allSatisfy {
-                    try context.connection.value("SELECT 1 \($0) \(keys.order) LIMIT 1") == nil
-                }
+                outcome.leads =
+                    try context.connection.value("SELECT 1 \(keys.wrong) \(keys.order) LIMIT 1") == nil
             }
         }
         return leading
@@ -24,14 +23,14 @@ struct ReferencesCheck: Check {
                     if keys.needOnlyTargets {
                         outcome.isShown = try keys.leadToObjects(on: context.connection)
                     } else {
-                        outcome.leads = try report(keys, in: context) == 0
+                        outcome.leads = try report(keys.wrong, of: keys, in: context) == 0
                         outcome.isShown = true
                     }
                 }
             }
     }
 
-    /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
+    /// Checks each key of a column with a dangling key, or with a wrong companion column, which ``TableTally`` counts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let tallies = try TableTally.all(in: context)
         for keys in Self.keys(in: context) {
@@ -40,13 +39,12 @@ struct ReferencesCheck: Check {
             let isIndexWrong = context.report.differences.contains {
                 $0.check.rawValue == IndexesCheck.name && $0.entity == root
             }
-            // Other keys have no companion columns, or were checked together with them.
-            if context.progress.state.outcomes[Self.name(of: keys)]?.isShown == true, !isIndexWrong,
-                !keys.needOnlyTargets || tallies[root]?.hasSoundCompanions(keys.relationship) == true
-            {
-                continue
+            let isShown = context.progress.state.outcomes[Self.name(of: keys)]?.isShown == true
+            let areSound = tallies[root]?.hasSoundCompanions(keys.relationship) == true
+            if !isShown || keys.needOnlyTargets && (isIndexWrong || !areSound) {
+                _ = try report(keys.wrong, of: keys, in: context)
             }
-            _ = try report(keys, in: context)
+            if !areSound, let alone = keys.alone { _ = try report(alone, of: keys, in: context) }
         }
     }
 
@@ -73,18 +71,16 @@ struct ReferencesCheck: Check {
     }
 
     /// - Returns: The number of faults found, including damage that the store may keep.
-    private func report(_ keys: StoredKeys, in context: VerificationContext) throws -> Int64 {
+    private func report(_ faults: String, of keys: StoredKeys, in context: VerificationContext) throws -> Int64 {
         var count: Int64 = 0
-        for query in keys.faults {
-            let found = try context.connection.prepare("SELECT \(keys.holder), \(keys.value) \(query) \(keys.order)")
-            while try found.step() {
-                count += 1
-                let ends = [0, 1].map { found.isNull($0) ? nil : found.integer($0) }
-                if try context.keptDamage.holds(keys.relationship, holder: ends[0], value: ends[1]) { continue }
-                context.report(
-                    ReferencesCheck.self, entity: keys.relationship.entity, example: keys.place(of: found.integer(0)))
-                try context.advance(keys.relationship.property, done: 0, total: nil)
-            }
+        let found = try context.connection.prepare("SELECT \(keys.holder), \(keys.value) \(faults) \(keys.order)")
+        while try found.step() {
+            count += 1
+            let ends = [0, 1].map { found.isNull($0) ? nil : found.integer($0) }
+            if try context.keptDamage.holds(keys.relationship, holder: ends[0], value: ends[1]) { continue }
+            context.report(
+                ReferencesCheck.self, entity: keys.relationship.entity, example: keys.place(of: found.integer(0)))
+            try context.advance(keys.relationship.property, done: 0, total: nil)
         }
         return count
     }

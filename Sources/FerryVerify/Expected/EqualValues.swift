@@ -23,38 +23,43 @@ final class EqualValues {
     /// Nil for values that are not in one column of the entity's rows, or whose bytes can be in a file.
     init?(_ key: Key, number: Int, in context: VerificationContext) throws {
         let column: String
-        let decode: (Statement) throws -> PlainValue
         if let attribute = context.sourceModel.attribute(key.name, of: key.entity) {
             guard !attribute.isTransient, attribute.type != .composite, !attribute.allowsExternalStorage,
                 let stored = context.source.column(of: key.name, in: key.entity)
             else { return nil }
-            let form = StoredValue.Form(attribute)
-            column = stored.name
-            decode = { try StoredValue.decode($0, 1, as: form) }
-            isOfRelationship = false
+            (column, isOfRelationship) = (stored.name, false)
         } else if case .foreignKey(_, let stored, _, _)? = context.source.storage(of: key.name, in: key.entity) {
             // The entity of the related object is compared with the whole condition; objects hash by key here.
-            column = stored
-            decode = { $0.isNull(1) ? .null : .object(PlainObject(entity: "", key: $0.integer(1))) }
-            isOfRelationship = true
+            (column, isOfRelationship) = (stored, true)
         } else {
             return nil
         }
         (connection, options) = (context.connection, key.options)
         let table = "equal_values_\(number)"
-        try connection.execute("DROP TABLE IF EXISTS temp.\(table)")
-        try connection.execute("CREATE TABLE temp.\(table) (hash INTEGER, key INTEGER)")
-        let rows = try IntegerRows(into: "temp.\(table)", width: 2, on: connection)
-        let source = try connection.prepare(
-            "SELECT Z_PK, \(column) FROM source.\(try context.sourceTable(of: key.entity).name) WHERE Z_ENT = ?")
-        try source.bind(try context.sourceNumber(of: key.entity), at: 1)
-        while try source.step() {
-            try rows.add(try decode(source).equalityHash(options: key.options), source.integer(0))
-            try context.advance(key.entity, done: 0, total: nil)
+        let function = "ferry_hash_of_\(table)"
+        // Dates and decimals need not be decoded: numbers hash as doubles.
+        try connection.register(function, arguments: 1, deterministic: false) {
+            [isOfRelationship, options, weak context] arguments, result in
+            let value: PlainValue =
+                switch arguments.storageClass(0) {
+                case .null: .null
+                case _ where isOfRelationship: .object(PlainObject(entity: "", key: arguments.integer(0)))
+                case .integer: .integer(arguments.integer(0))
+                case .real: .real(arguments.real(0))
+                case .text: arguments.withBytes(0) { .text(Array($0)) }
+                case .blob: arguments.withBytes(0) { .blob(Array($0)) }
+                }
+            result.set(value.equalityHash(options: options))
+            try context?.advance(key.entity, done: 0, total: nil)
         }
-        try rows.flush()
         // Sorted at once, so that memory does not grow with the rows.
-        try connection.execute("CREATE INDEX temp.\(table)_by_hash ON \(table) (hash, key)")
+        try connection.execute(
+            """
+            CREATE TABLE temp.\(table) (hash INTEGER, key INTEGER, PRIMARY KEY (hash, key)) WITHOUT ROWID;
+            INSERT INTO temp.\(table) SELECT \(function)(\(column)), Z_PK
+            FROM source.\(try context.sourceTable(of: key.entity).name)
+            WHERE Z_ENT = \(try context.sourceNumber(of: key.entity)) ORDER BY 1, 2
+            """)
         find = "SELECT key FROM temp.\(table) WHERE hash = ? ORDER BY key"
     }
 

@@ -54,7 +54,9 @@ final class KeptDamage {
     private func queries(_ key: PropertyKey, now: PropertyKey) throws -> [String] {
         func faults(of key: PropertyKey, _ holder: String, _ value: String) -> [String] {
             StoredKeys.of(key, in: context.source, as: "source").flatMap { keys in
-                keys.faults.map { "SELECT 1 \($0) AND \(keys.holder) IS \(holder) AND \(keys.value) IS \(value)" }
+                [keys.wrong, keys.alone].compactMap(\.self).map {
+                    "SELECT 1 \($0) AND \(keys.holder) IS \(holder) AND \(keys.value) IS \(value)"
+                }
             }
         }
         let inverse = context.sourceModel.relationship(key.property, of: key.entity).flatMap {

@@ -17,14 +17,16 @@ struct StoredKeys: Sendable {
     let needOnlyTargets: Bool
     /// Whether the keys are those of one side of a one-to-one.
     let haveInverse: Bool
-    /// Queries without their columns, each open to more conditions: keys that are wrong, and companion columns of NULL keys.
-    let faults: [String]
+    /// A query without its columns, open to more conditions: keys that are wrong.
+    let wrong: String
+    /// The same for NULL keys with companion columns; nil without any.
+    let alone: String?
     /// An order of the keys, in which SQLite reads the related rows in sequence; empty if theirs is that of the holders.
     let order: String
 
     var table: String { links.table }
     var column: String { links.b }
-    /// The columns of ``faults`` that a difference names.
+    /// The columns that a difference names.
     var holder: String { "o.\(declared.a)" }
     var value: String { "o.\(declared.b)" }
 
@@ -107,14 +109,15 @@ struct StoredKeys: Sendable {
         if let position { wrong.append("typeof(o.\(position)) <> 'integer'") }
         if let back { wrong.append("t.\(back) IS NOT o.Z_PK") }
         let rows = "FROM \(schema).\(links.table) o"
-        let faults = """
+        self.wrong = """
             \(rows) LEFT JOIN \(schema).\(other) t ON t.Z_PK = o.\(links.b)
             WHERE \(areInRows ? "o.\(links.b) IS NOT NULL AND " : "")(\(wrong.joined(separator: " OR ")))
             """
         // Without a key, its companion columns must be NULL.
         let companions = (areInRows ? [links.entity, position] : []).compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
-        let alone = "\(rows) WHERE o.\(links.b) IS NULL AND (\(companions.joined(separator: " OR ")))"
-        self.faults = companions.isEmpty ? [faults] : [faults, alone]
+        alone =
+            companions.isEmpty
+            ? nil : "\(rows) WHERE o.\(links.b) IS NULL AND (\(companions.joined(separator: " OR ")))"
         order = areInRows || position != nil ? "" : "ORDER BY o.\(links.b), o.\(links.a)"
     }
 }

@@ -91,21 +91,19 @@ struct TableTally: Sendable {
                     layout.relationshipStorage[key],
                 let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
-            var wrong = ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
+            // Rows of no entity in the table are counted in any case.
+            var wrong =
+                key.entity == table.root
+                ? [] : ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
             // With several entities, the object itself must be read.
             let isOne = model.family(of: relationship.destinationEntity).count == 1
             let other = isOne ? try context.destinationNumber(of: relationship.destinationEntity) : nil
             if let entityColumn, let other { wrong.append("\(entityColumn) IS NOT \(other)") }
             if let orderColumn { wrong.append("typeof(\(orderColumn)) <> 'integer'") }
-            let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
-            items.append(
-                (
-                    .companions(key),
-                    """
-                    CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
-                    ELSE \(wrong.joined(separator: " OR ")) END
-                    """
-                ))
+            let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" }
+            if wrong.isEmpty, without.isEmpty { continue }
+            func any(_ conditions: [String]) -> String { (conditions + ["0"]).joined(separator: " OR ") }
+            items.append((.companions(key), "CASE WHEN \(column) IS NULL THEN \(any(without)) ELSE \(any(wrong)) END"))
         }
         return items
     }
@@ -133,7 +131,9 @@ struct TableTally: Sendable {
     func isComplete(_ entity: String) -> Bool? { isKept ? nil : counts[.empty(entity: entity)] ?? 0 == 0 }
 
     /// Whether only rows of its entities have a foreign key, with companion columns exactly where it is not NULL.
-    func hasSoundCompanions(_ key: PropertyKey) -> Bool { isKept || counts[.companions(key)] == 0 }
+    func hasSoundCompanions(_ key: PropertyKey) -> Bool {
+        hasOnlyKnownEntities && counts[.companions(key), default: 0] == 0
+    }
 }
 
 /// Makes the counts of ``TableTally`` for other checks; it reports nothing itself.
