@@ -102,7 +102,9 @@ struct TableTally: Sendable {
             if let orderColumn { wrong.append("typeof(\(orderColumn)) <> 'integer'") }
             let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" }
             if wrong.isEmpty, without.isEmpty { continue }
-            func any(_ conditions: [String]) -> String { (conditions + ["0"]).joined(separator: " OR ") }
+            func any(_ conditions: [String]) -> String {
+                conditions.isEmpty ? "0" : conditions.joined(separator: " OR ")
+            }
             items.append((.companions(key), "CASE WHEN \(column) IS NULL THEN \(any(without)) ELSE \(any(wrong)) END"))
         }
         return items
