@@ -42,7 +42,8 @@ package struct MemoryBudget: Sendable, Hashable {
     /// The share of all SQLite page caches and sorters of a phase.
     package var databases: Int { min(spare / 15 * 8, Self.mostForDatabases) }
 
-    /// The part of ``databases`` for the source guard, which is always open and reads each page at most once, in order.
+    /// The part of ``databases`` for the source guard, which is always open; beside other connections it reads each page at
+    /// most once, in order.
     package var guardCache: Int { databases / 32 }
 
     /// The part of ``databases`` for the connections of the current phase.

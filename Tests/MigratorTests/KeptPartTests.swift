@@ -64,6 +64,31 @@ struct KeptPartTests {
         #expect(numbers[0] == numbers[1])
     }
 
+    @Test("The pages of dropped and rewritten tables do not stay in the new store")
+    func freePages() throws {
+        let folder = try TemporaryFolder()
+        let (store, migrator) = try historyStore(in: folder)
+        func pages(_ path: String) throws -> [Int64?] {
+            let connection = try Connection(path: path, mode: .readOnly)
+            return try ["page_count", "freelist_count"].map { try connection.integer("PRAGMA \($0)") }
+        }
+        let before = try #require(pages(store)[0])
+        try Connection(path: store, mode: .readWrite).execute(
+            """
+            WITH RECURSIVE keys(key) AS (VALUES (1000) UNION ALL SELECT key + 1 FROM keys WHERE key < 5000)
+            INSERT INTO ZGONE (Z_PK, Z_ENT, Z_OPT, ZNAME)
+            SELECT key, (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Gone'), 1, 'A name as long as others ' || key
+            FROM keys;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 5000 WHERE Z_NAME = 'Gone'
+            """)
+        #expect(try pages(store)[0] ?? 0 > before + 30)
+        for place in [URL(fileURLWithPath: folder.file("Copy.sqlite")), nil] {
+            _ = try migrator.migrate(.toSecond(place))
+            let after = try pages(place?.path ?? store)
+            #expect(after[0] ?? .max <= before + 10 && after[1] ?? .max <= 2, "\(after), before \(before)")
+        }
+    }
+
     private func historyStore(
         in folder: TemporaryFolder, books: Int64 = 60, shelves: Int64 = 400
     ) throws -> (store: String, Migrator) {

@@ -35,7 +35,25 @@ struct StepOperations {
             if phase == .rows, policies != nil { try CountedTargets.check(context) }
         }
         report.kept = alteration.kept
+        if context.commitsUnits { try releaseFreePages() }
     }
+
+    /// Shortens the destination by the pages of tables that were rewritten or dropped, which later steps would copy and the
+    /// swap would write.
+    private func releaseFreePages() throws {
+        var worked: UInt64 = 0
+        // In Core Data's stores (2, incremental) SQLite moves pages only on demand, in others never.
+        while try context.connection.pragma("auto_vacuum")?.integer == 2,
+            try context.connection.pragma("freelist_count")?.integer != 0
+        {
+            try context.options.stop.checkBetweenUnits(after: worked)
+            let start = Clock.nanoseconds()
+            try context.unit { try context.connection.execute("PRAGMA incremental_vacuum(\(Self.pagesOfUnit))") }
+            worked = Clock.nanoseconds(since: start)
+        }
+    }
+
+    private static let pagesOfUnit = 1 << 14
 
     private func run(_ operation: StepOperation, report: inout StepReport) throws {
         switch operation.work {

@@ -39,7 +39,8 @@ package struct ReadObjects {
             for condition in reading.conditions { scope.require(try scope.condition(condition)) }
             if scope.readsOneTable {
                 parameters = scope.parameters
-                return "ifnull(\(scope.allConditions), 0)"
+                // Unlike an expression of its own, that of a CASE does not compute a filter for rows of other entities.
+                return "CASE WHEN \(scope.allConditions) THEN 1 ELSE 0 END"
             }
         }
         if let iteration = mapping.iteration {
