@@ -37,7 +37,8 @@ package struct ScalarFunction: Sendable {
     /// The functions that take every value of the types that their translation checks; damaged text aside.
     static let takingAll = Set(
         text.map(\.name) + comparison.map(\.name) + [
-            "ferry_uuid_to_string", "ferry_since_1970", fromExternalName, toExternalName,
+            "ferry_uuid_to_string", "ferry_since_1970", fromExternalName, toExternalName, "ferry_hex", "ferry_base64",
+            "ferry_data_from_text", "ferry_uuid_from_name", "ferry_join",
         ])
 
     package static func named(_ name: String) -> ScalarFunction? { byName[name] }

@@ -116,8 +116,12 @@ extension Computation {
         }
     }
 
-    /// Whether a conversion takes every value of the column.
+    /// Whether a conversion takes every value of the column, or of the function.
     private func fits(_ conversion: String) -> Bool {
+        // No text of SQLite has more than 2³¹ code units.
+        if case .call("ferry_length", _) = self {
+            return conversion.hasPrefix("ferry_to_") && conversion != "ferry_to_integer16"
+        }
         guard case .column(let path) = self, case .attribute(let attribute, _) = path.end else { return false }
         return (attribute.type.isNumeric || attribute.type == .date)
             && ["ferry_to_double", "ferry_to_decimal", "ferry_to_date", "ferry_to_string", "ferry_to_boolean"]
