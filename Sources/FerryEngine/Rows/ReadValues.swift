@@ -83,6 +83,9 @@ package struct ReadValues {
         } else {
             return false
         }
+        // Nothing is missing where every related object is read.
+        let read = Set(targets.filter(\.readsEveryObject).map(\.source))
+        if linked, layout.model.concreteFamily(of: target.entity).isSubset(of: read) { return false }
         var carried: [String] = []
         for other in targets { carried.append(try scope.condition(that: target, isReadBy: other)) }
         let isRelated = carried.isEmpty ? "FALSE" : carried.joined(separator: " OR ")
