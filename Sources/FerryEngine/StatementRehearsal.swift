@@ -62,7 +62,9 @@ package struct StatementRehearsal {
         let program = try planning.program()
         let indexes = ValueIndexes(listedFor: planning.source, on: connection)
         let sql = StepSQL(
-            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes)
+            step, source: planning.source, destination: planning.destination, program: program, indexes: indexes,
+            wholeJoinTables: try program.joinTablesCopiedWhole(
+                step, planning.destination, on: connection, schema: "main"))
         var statements = StepStatements()
         if step.keepsTables {
             statements.add(texts: planning.appObjects.dropStatements, .rows, "objects of the app that the run drops")

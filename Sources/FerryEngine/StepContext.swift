@@ -42,7 +42,9 @@ final class StepContext {
         progress = try ProgressTable(on: connection, inStore: !commitsUnits)
         sql = StepSQL(
             step, source: planning.source, destination: planning.destination, program: program,
-            indexes: ValueIndexes(of: planning.source, on: connection))
+            indexes: ValueIndexes(of: planning.source, on: connection),
+            wholeJoinTables: try program.joinTablesCopiedWhole(
+                run.step, planning.destination, on: connection, schema: "source"))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 

@@ -16,7 +16,7 @@ extension StepSQL {
     ) throws(FerryError) -> [ProgramStatement] {
         let relationships = program.fills.relationships
         switch operation.work {
-        case .statements(let statements): return statements
+        case .statements(let statements): return statements.filter { !isWithJoinTable($0) }
         case .rows(let positions):
             var statements: [ProgramStatement] = []
             for position in positions { statements += try rows(of: position) }
@@ -32,7 +32,7 @@ extension StepSQL {
             let contribution = relationships[place].contributions[index]
             guard let sql = try LinkStatements(self, relationships[place], contribution).links() else { return [] }
             return [ProgramStatement(sql, .chunks(over: "source.\(try sourceTable(of: contribution.mapping))"))]
-        case .joinTable(let table, let origin?): return [copyLinks(table, from: origin)]
+        case .joinTable(let table, let origin?): return copyLinks(table, from: origin)
         case .joinTable(let table, nil): return [ProgramStatement(gatheredLinks(of: table), .once)]
         case .settle(let place):
             return try SettlingStatements(self, relationships[place], policies: policies).statements()
@@ -42,14 +42,30 @@ extension StepSQL {
         }
     }
 
-    /// Copies a join table of the source that holds the same links, in the order of the new primary key.
-    private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> ProgramStatement {
-        ProgramStatement(
-            """
+    /// Copies a join table of the source that holds the same links.
+    private func copyLinks(_ table: JoinTable, from origin: JoinTable) -> [ProgramStatement] {
+        if wholeJoinTables.contains(table.name) {
+            // SQLite copies records in this form only: all columns, no ORDER BY, into an empty table.
+            return [
+                ProgramStatement(table.index.sql, .schema),
+                ProgramStatement("INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)", .once),
+            ]
+        }
+        // In the order of the new primary key.
+        let sorted = """
             INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
             SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
             ORDER BY \(origin.firstColumn), \(origin.secondColumn)
-            """, .once)
+            """
+        return [ProgramStatement(sorted, .once)]
+    }
+
+    /// Whether a statement makes an index that a join table is copied with.
+    private func isWithJoinTable(_ statement: ProgramStatement) -> Bool {
+        !wholeJoinTables.isEmpty
+            && program.fills.joinTables.contains {
+                wholeJoinTables.contains($0.table.name) && $0.table.index.sql == statement.sql.text
+            }
     }
 
     // MARK: Rows

@@ -12,13 +12,15 @@ package struct StepSQL {
     package let program: StepProgram
     /// The indexes of the run; nil if statements must do without.
     package let indexes: (any MemberIndexes)?
+    /// The new store's join tables that are copied with their index.
+    let wholeJoinTables: Set<String>
 
     package init(
         _ plan: StepPlan, source: StoreLayout, destination: StoreLayout, program: StepProgram,
-        indexes: (any MemberIndexes)?
+        indexes: (any MemberIndexes)?, wholeJoinTables: Set<String>
     ) {
         (self.plan, self.source, self.destination) = (plan, source, destination)
-        (self.program, self.indexes) = (program, indexes)
+        (self.program, self.indexes, self.wholeJoinTables) = (program, indexes, wholeJoinTables)
     }
 
     package var hasPolicies: Bool { plan.resolved.hasPolicies }
