@@ -197,11 +197,12 @@ package final class SourceGuard {
 
     // MARK: Ending
 
-    /// Lets a body scan the store before other connections are open, with the memory of all caches and one sorter.
+    /// Lets a body scan the store before other connections are open, with a part of the memory that these will have: more
+    /// gains little, and the allocator would keep it for the rest of a small store's run.
     func scanning<Result>(
         _ memory: MemoryBudget, until stop: StopRequest, _ body: () throws -> Result
     ) throws -> Result {
-        try connection.abandoning(on: stop) { try connection.withCache(memory.workingCaches / 2, body) }
+        try connection.abandoning(on: stop) { try connection.withCache(memory.workingCaches / 8, body) }
     }
 
     /// Ends the transaction and locks the store exclusively, against readers too.
