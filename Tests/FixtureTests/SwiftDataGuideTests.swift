@@ -5,7 +5,11 @@ import TestSupport
 import Testing
 
 /// The test that the SwiftData guide gives to apps, on the real stores of the fixtures.
-@Suite("The guide's test of SwiftData stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+///
+/// One after the other: each locks the store of the fixtures for a moment when it has read the model in it.
+@Suite(
+    "The guide's test of SwiftData stores", .serialized,
+    .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct SwiftDataGuideTests {
     private let stores = URL(fileURLWithPath: Fixtures.path("nobelnrj-myhome"))
 
