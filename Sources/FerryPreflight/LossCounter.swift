@@ -169,11 +169,12 @@ package struct LossCounter {
             var objects = ReadObjects(in: layout, now: now)
             let numbers = place.numbers.compactMap(\.integer).map { objects.parameter(.integer($0)) }
                 .joined(separator: ", ")
-            let own = ReadObjects.Object(key: "o.Z_PK", row: ("o", layout.table(of: loss.entities[0])?.name ?? ""))
+            let table = layout.table(of: loss.entities[0])?.name ?? ""
+            let own = ReadObjects.Object(key: "o.Z_PK", row: ("o", table))
             guard let condition = try condition(of: loss, own, place.end, &objects) else { return most }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
-                \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
+                \(Connection.quoted(table)) AS o\(other)
                 WHERE o.Z_ENT IN (\(numbers))\(value) AND \(condition)
                 """
             let count = try objects.integer("SELECT count(*) FROM \(rows)", on: connection)
@@ -182,10 +183,6 @@ package struct LossCounter {
             // A filter or a conversion fails on some value, which the run reports.
             return most
         }
-    }
-
-    private func objectTable(of loss: ChainLoss) -> String {
-        Connection.quoted(layout.table(of: loss.entities[0])?.name ?? "")
     }
 
     /// The condition of the rows that lose their value or link; nil if there is none in SQL.

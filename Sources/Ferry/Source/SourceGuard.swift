@@ -58,6 +58,14 @@ package final class SourceGuard {
         return opened
     }
 
+    /// Lets a body scan the store before other connections are open, with a part of the memory that these will have: more
+    /// gains little, and the allocator would keep it for the rest of a small store's run.
+    func scanning<Result>(
+        _ memory: MemoryBudget, until stop: StopRequest, _ body: () throws -> Result
+    ) throws -> Result {
+        try connection.abandoning(on: stop) { try connection.withCache(memory.workingCaches / 8, body) }
+    }
+
     // MARK: Opening
 
     private static func checkMainFile(_ path: String, files: FileLayer) throws {
@@ -196,14 +204,6 @@ package final class SourceGuard {
     }
 
     // MARK: Ending
-
-    /// Lets a body scan the store before other connections are open, with a part of the memory that these will have: more
-    /// gains little, and the allocator would keep it for the rest of a small store's run.
-    func scanning<Result>(
-        _ memory: MemoryBudget, until stop: StopRequest, _ body: () throws -> Result
-    ) throws -> Result {
-        try connection.abandoning(on: stop) { try connection.withCache(memory.workingCaches / 8, body) }
-    }
 
     /// Ends the transaction and locks the store exclusively, against readers too.
     ///

@@ -1,16 +1,13 @@
-internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
 /// SQLite's own check of the destination file: `PRAGMA quick_check`, or `integrity_check` for a thorough verification.
 ///
-/// Of a store in the transaction that alters it, the tables that were written are checked; of a quick verification none:
-/// preflight has just read their pages, and SQLite has written them since.
+/// Of a store in the transaction that alters it, the tables that were written are checked.
 struct IntegrityCheck: Check {
     static let name = "integrity"
 
     func run(in context: VerificationContext) throws {
-        if context.isInTransaction, context.verification.mode == .quick { return }
         let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"
         try context.announce(pragma)
         let findings = try Self.tables(in: context).flatMap { table in
