@@ -64,7 +64,7 @@ package struct StatementRehearsal {
         let sql = StepSQL(
             step, source: planning.source, destination: planning.destination, program: program, indexes: indexes,
             wholeJoinTables: try program.joinTablesCopiedWhole(
-                step, planning.destination, on: connection, schema: "main"))
+                to: planning.destination, on: connection, schema: "main"))
         var statements = StepStatements()
         if step.keepsTables {
             statements.add(texts: planning.appObjects.dropStatements, .rows, "objects of the app that the run drops")

@@ -44,7 +44,7 @@ final class StepContext {
             step, source: planning.source, destination: planning.destination, program: program,
             indexes: ValueIndexes(of: planning.source, on: connection),
             wholeJoinTables: try program.joinTablesCopiedWhole(
-                run.step, planning.destination, on: connection, schema: "source"))
+                to: planning.destination, on: connection, schema: "source"))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 

@@ -37,6 +37,8 @@ package struct Verification: Sendable {
     package var dropsMissingContents = false
     /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
+    /// Whether a later step reads the destination, which is then thrown away: pages and indexes are those of the last one.
+    package var isBetweenSteps = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false
     /// The tables, by their new names among others, whose rows no statement of the step could write.

@@ -201,6 +201,31 @@ struct RelationshipResolutionTests {
             ])
     }
 
+    @Test("Of two to-many sides, the one that takes its objects from a to-one relationship stays")
+    func madeToMany() throws {
+        let source = version(
+            "Model1",
+            [
+                Entity(name: "User", relationships: [.toMany("books", "Book", inverse: "user")]),
+                Entity(name: "Book", relationships: [.toOne("user", "User", inverse: "books")]),
+            ])
+        let destination = version(
+            "Model2",
+            [
+                Entity(name: "User", relationships: [.toMany("books", "Book", inverse: "users")]),
+                Entity(name: "Book", relationships: [.toMany("users", "User", inverse: "books")]),
+            ])
+        let mappings = [
+            try mapping("User", "User"),
+            try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.user")]),
+        ]
+        for mappings in [mappings, mappings.reversed()] {
+            let resolution = resolve(mappings, from: source, to: destination)
+            #expect(resolution.step.warnings.isEmpty)
+            #expect(links(resolution) == ["BookToBook.users <- UserToUser of $source.user"])
+        }
+    }
+
     @Test("Longer paths give the same links if one is the reverse of the other")
     func walkedBack() throws {
         let source = version(

@@ -3,16 +3,16 @@ internal import FerrySQLite
 internal import FerryStore
 
 extension StepProgram {
-    /// The join tables of a new file that SQLite copies record by record, together with their index.
+    /// The filled join tables that SQLite copies record by record, together with their index.
     ///
     /// For that the source must have the same columns, primary key and index; sorting the links twice takes twice as long.
     func joinTablesCopiedWhole(
-        _ step: StepPlan, _ destination: StoreLayout, on connection: Connection, schema: String
+        to destination: StoreLayout, on connection: Connection, schema: String
     ) throws(DatabaseError) -> Set<String> {
-        if step.keepsTables { return [] }
         var tables: Set<String> = []
-        for fill in fills.joinTables {
-            guard let origin = fill.origin, destination.indexes.contains(fill.table.index) else { continue }
+        for operation in operations {
+            guard case .joinTable(let table, let origin?) = operation.work, destination.indexes.contains(table.index)
+            else { continue }
             let columns = try connection.rows(
                 "SELECT name, pk FROM pragma_table_xinfo(?, ?) ORDER BY cid", [.text(origin.name), .text(schema)])
             let keys = [1, 2] + [Int64](repeating: 0, count: origin.columns.count - 2)
@@ -27,7 +27,7 @@ extension StepProgram {
                     .text(schema),
                 ])
             if isIndexed != nil, columns.map(\.[0].text) == origin.columns, columns.map(\.[1].integer) == keys {
-                tables.insert(fill.table.name)
+                tables.insert(table.name)
             }
         }
         return tables

@@ -17,7 +17,7 @@ extension StepResolver {
 
     /// Leaves one rule for every pair of objects.
     ///
-    /// Of equivalent sides the to-one side stays: its row has the key. Else the later side in Core Data's order wins.
+    /// Of equivalent sides the one that is to-one, or takes its objects from a to-one, stays: its row has the key. Else the later side in Core Data's order wins.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
@@ -96,6 +96,9 @@ extension StepResolver {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }
         if left.isOrdered != right.isOrdered { return left.isOrdered }
+        let path = path(of: sides.value, in: sides.mapping)
+        let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping)
+        if path.isToMany != inversePath.isToMany { return inversePath.isToMany }
         let positions = (first[name(left, in: sides.mapping)], first[name(right, in: sides.inverseMapping)])
         if let left = positions.0, let right = positions.1, left != right { return left < right }
         return codeUnitOrder(left.name, right.name)

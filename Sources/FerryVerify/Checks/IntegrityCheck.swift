@@ -8,6 +8,7 @@ struct IntegrityCheck: Check {
     static let name = "integrity"
 
     func run(in context: VerificationContext) throws {
+        if context.verification.isBetweenSteps { return }
         let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"
         try context.announce(pragma)
         let findings = try Self.tables(in: context).flatMap { table in

@@ -3,8 +3,9 @@ internal import FerryStore
 
 /// The tables with indexes, the ranges in which their rows are read, and the sums of the entries that these require.
 extension TableIndexes {
-    /// By table, without tables that no statement could write.
+    /// By table, without tables that no statement could write; none of a file between two steps.
     static func all(in context: VerificationContext) throws -> [String: TableIndexes] {
+        if context.verification.isBetweenSteps { return [:] }
         // A run drops its own tables before it ends.
         let tables = try context.connection.rows(
             """

@@ -133,11 +133,24 @@ struct LinkCopyTests {
                 == [[.integer(2)], [.integer(3)]])
     }
 
+    @Test("A join table is copied with its index into a file that begins as the store, too")
+    func inCopyOfStore() throws {
+        let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
+        for sql in Self.rows { try store.connection.execute(sql) }
+        let step = try InPlaceStep.plan(Self.source, Self.model())
+        let (empty, _) = try run(step, store, damage: nil)
+        let (copy, statements) = try run(step.filled(), store, damage: nil, inCopy: true)
+        #expect(statements.contains { $0.hasSuffix("INTO main.Z_1TAGS SELECT * FROM source.Z_1TAGS") })
+        let connections = try [empty, copy].map { try Connection(path: $0, mode: .readOnly) }
+        #expect(try StoreRows.text(connections[0]) == StoreRows.text(connections[1]))
+        #expect(try connections[1].value("PRAGMA integrity_check") == .text("ok"))
+    }
+
     // MARK: Running
 
     /// Runs and verifies a step; returns the new store and the statements.
     private func run(
-        _ step: StepPlan, _ store: StoreBuilder, damage: [StoreDamage]?
+        _ step: StepPlan, _ store: StoreBuilder, damage: [StoreDamage]?, inCopy: Bool = false
     ) throws -> (path: String, statements: [String]) {
         let statements = Locked<[String]>([])
         let folder = store.folder.file("run-\(UUID().uuidString)")
@@ -145,7 +158,10 @@ struct LinkCopyTests {
         var options = EngineOptions(chunkSize: .rows(2), now: 700_000_000)
         options.trace = { event in statements.withLock { $0.append(event.text) } }
         options.sourceDamage = damage
-        let run = StepRun(step: step, sourcePath: store.path, isSourcePrivate: true, folder: folder, options: options)
+        let run = StepRun(
+            step: step, sourcePath: store.path, isSourcePrivate: true, folder: folder, options: options,
+            keepsTables: inCopy)
+        if inCopy { try FileLayer().copy(store.path, to: run.destinationPath) }
         let report = try run.run()
         let verification = Verification(
             mode: .full, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
