@@ -8,9 +8,11 @@ extension VersionGraph {
         var current = source
         var path: [Edge] = []
         var passed = [source.hashes]
+        var listed: [ModelVersion] = []
+        if case .versions(let names) = route.choice { listed = try versions(named: names) }
         while current.hashes != target.hashes {
             // Without a choice the search finds the rest of the path.
-            guard let (chosen, origin) = try next(after: current) else {
+            guard let (chosen, origin) = try next(after: current, in: listed) else {
                 return path + (try searchedPath(from: current))
             }
             let next = named(chosen)
@@ -39,10 +41,13 @@ extension VersionGraph {
         return edge
     }
 
-    private func next(after current: ModelVersion) throws(FerryError) -> (ModelVersion, origin: String)? {
+    /// The version that the app names after another one, or nil; `listed` are those of a list.
+    private func next(
+        after current: ModelVersion, in listed: [ModelVersion]
+    ) throws(FerryError) -> (ModelVersion, origin: String)? {
         switch route.choice {
         case .automatic: return nil
-        case .versions(let names): return (try listed(names, route.origin, after: current), route.origin)
+        case .versions: return (try version(after: current, in: listed), route.origin)
         case .next(let ask):
             let question = VersionQuestion(
                 version: catalog.displayName(of: current), target: catalog.displayName(of: target),
@@ -62,25 +67,29 @@ extension VersionGraph {
         }
     }
 
-    private func listed(_ names: [String], _ origin: String, after current: ModelVersion) throws(FerryError)
-        -> ModelVersion
-    {
+    /// The versions of a list; those with equal hashes count once, under the first name.
+    private func versions(named names: [String]) throws(FerryError) -> [ModelVersion] {
         var versions: [ModelVersion] = []
         for name in names {
-            let version = try catalog.version(named: name, in: "In \(origin)")
-            // Versions with equal hashes count once, under the first name.
+            let version = try catalog.version(named: name, in: "In \(route.origin)")
             if versions.last?.hashes != version.hashes { versions.append(version) }
         }
+        return versions
+    }
+
+    private func version(
+        after current: ModelVersion, in versions: [ModelVersion]
+    ) throws(FerryError) -> ModelVersion {
         let from = catalog.displayName(of: current)
         guard let place = versions.firstIndex(where: { $0.hashes == current.hashes }) else {
             throw FerryError(
-                .unreachable, "The store has version \(from), which is not in \(origin).",
+                .unreachable, "The store has version \(from), which is not in \(route.origin).",
                 remedy: "Add \(from) to it, before the version that follows.")
         }
         guard let end = versions.lastIndex(where: { $0.hashes == target.hashes }), end > place else {
             let to = catalog.displayName(of: target)
             throw FerryError(
-                .unreachable, "\(origin) does not lead from \(from) to \(to).",
+                .unreachable, "\(route.origin) does not lead from \(from) to \(to).",
                 remedy: "List \(to) after \(from), or name another version with \(setting: .target).")
         }
         return versions[place + 1]

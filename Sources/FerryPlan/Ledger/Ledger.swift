@@ -138,8 +138,7 @@ struct Ledger {
     /// What each step keeps a part of, under the store's names, without what is lost as a whole.
     private func parts(_ whole: [StoredProperty: Int]) -> [ChainLoss] {
         var losses: [ChainLoss] = []
-        // For each property of the store those of the version at hand that carry it.
-        var now: [StoredProperty: Set<StoredProperty>] = [:]
+        var now: [StoredProperty: Living] = [:]
         let isInferred = carriers.allSatisfy { $0.step.mappingModels.allSatisfy(\.isInferred) }
         for (index, carriers) in carriers.enumerated() {
             let found = StepLosses(carriers: carriers, place: index + 1, version: versions[index]).all()
@@ -152,18 +151,35 @@ struct Ledger {
                 losses += named(found, now, at: index)
             }
             guard !now.isEmpty else { continue }
-            now = now.mapValues(carriers.continuations)
+            now = now.mapValues { $0.after(carriers) }
         }
         return losses
     }
 
+    /// What a property of the store is in the version at hand.
+    private struct Living {
+        /// The properties that carry it.
+        var all: Set<StoredProperty>
+        /// Those that alone have every value of an attribute, or every object.
+        var copies: Set<StoredProperty>
+
+        func after(_ step: StepCarriers) -> Living {
+            Living(all: step.continuations(of: all), copies: copies(after: step))
+        }
+
+        func copies(after step: StepCarriers) -> Set<StoredProperty> {
+            copies.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
+        }
+    }
+
     /// The properties of the store that live on as a whole, with what they are before a step.
-    private func held(_ whole: [StoredProperty: Int], at index: Int) -> [StoredProperty: Set<StoredProperty>] {
-        var held: [StoredProperty: Set<StoredProperty>] = [:]
+    private func held(_ whole: [StoredProperty: Int], at index: Int) -> [StoredProperty: Living] {
+        var held: [StoredProperty: Living] = [:]
         for entity in model.concreteEntities where whole[StoredProperty(entity: entity, property: nil)] == nil {
             for name in [nil] + model.storedProperties(of: entity).map(Optional.some) {
                 let property = StoredProperty(entity: entity, property: name)
-                if whole[property] == nil { held[property] = properties(of: [property], at: index) }
+                if whole[property] != nil { continue }
+                held[property] = carriers[..<index].reduce(Living(all: [property], copies: [property])) { $0.after($1) }
             }
         }
         return held
@@ -171,7 +187,7 @@ struct Ledger {
 
     /// The losses of a later step under the store's names; a property that also lives on elsewhere is not lost.
     private func named(
-        _ losses: [ChainLoss], _ now: [StoredProperty: Set<StoredProperty>], at index: Int
+        _ losses: [ChainLoss], _ known: [StoredProperty: Living], at index: Int
     ) -> [ChainLoss] {
         var causes: [StoredProperty: ChainLoss.Cause] = [:]
         for loss in losses {
@@ -182,18 +198,18 @@ struct Ledger {
         }
         var named: [ChainLoss] = []
         // Of a link's two names that of the side with several links comes first.
-        let properties = now.inOrder { one, other in
+        let properties = known.inOrder { one, other in
             let isMany = (
                 model.relationship(one.key)?.isToMany == true, model.relationship(other.key)?.isToMany == true
             )
             return isMany.0 == isMany.1 ? codeUnitOrder(one.key.name, other.key.name) : isMany.0
         }
-        for (property, all) in properties {
+        for (property, now) in properties {
             // What ends here keeps nothing; beside a copy of all values, one of some keeps nothing more.
-            let copies = wholeCopies(of: property, at: index)
+            let (all, copies) = (now.all, now.copies)
             let living = (copies.isEmpty ? all : copies).filter { !carriers[index].continuations(of: $0).isEmpty }
             // Objects whose loss is told by itself: nothing else stands for the same objects of the store.
-            let ends = carriers[0].sides(of: property).compactMap { now[$0.objects] }
+            let ends = carriers[0].sides(of: property).compactMap { known[$0.objects]?.all }
             let told = ends.filter { one in ends.allSatisfy { $0.isDisjoint(with: one) || $0.count == 1 } }
             let found = living.inOrder { codeUnitOrder($0.name, $1.name) }.map { one in
                 let sides = carriers[index].sides(of: one)
@@ -203,7 +219,7 @@ struct Ledger {
             var cause = copies.isEmpty || !found.contains(nil) ? found.lazy.compactMap(\.self).first : nil
             // Of several copies one ends here, and no other one has every value.
             if cause == nil, all.contains(where: { carriers[index].continuations(of: $0).isEmpty }),
-                wholeCopies(of: property, at: index + 1).isEmpty
+                now.copies(after: carriers[index]).isEmpty
             {
                 cause = .carriedInPart(by: [])
             }
@@ -224,13 +240,6 @@ struct Ledger {
         return named
     }
 
-    /// The properties that alone have every value of an attribute, or every object, before a step.
-    private func wholeCopies(of property: StoredProperty, at index: Int) -> Set<StoredProperty> {
-        carriers[..<index].reduce([property]) { copies, step in
-            copies.reduce(into: []) { $0.formUnion(step.wholeCopies(of: $1)) }
-        }
-    }
-
     /// Whether the links of a relationship are told under the name of its inverse.
     private func isTold(_ property: StoredProperty, in losses: [ChainLoss]) -> Bool {
         carriers[0].sides(of: property).filter { $0.property != property.property }.contains { side in
@@ -248,7 +257,9 @@ struct Ledger {
             var loss = loss
             let sides = later.names(of: loss)
             let properties = Set(
-                origins.filter { $0.value.contains { !sides.isDisjoint(with: carriers[index].sides(of: $0)) } }.keys)
+                origins.filter { origin in
+                    origin.value.all.contains { !sides.isDisjoint(with: carriers[index].sides(of: $0)) }
+                }.keys)
             // A later pass has as many values, links or objects as the store, but for those lost before.
             let keepNumber = properties.allSatisfy { property in
                 zip(carriers.way(of: property), carriers[..<index]).allSatisfy { $0.allSatisfy($1.keepsNumber) }
