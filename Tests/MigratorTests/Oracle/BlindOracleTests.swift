@@ -181,6 +181,9 @@ struct BlindOracleTests {
             99_500_486,
             // A value that one step changes and the next leaves out, told by both: the oracle's own error.
             99_700_910,
+            // Links to objects that merge by a computed key, and parts with the marks of objects that a filter leaves out:
+            // the oracle's own errors.
+            99_000_087, 99_730_221,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }

@@ -90,15 +90,31 @@ final class StepEvidence {
 
     func places(of object: Object) throws -> Set<Place<Object>> {
         try words.carriers(of: object.entity).reduce(into: []) { places, mapping in
-            let made = try made(by: mapping, of: object.key)
-            for one in made {
-                places.insert(Place(item: one, isDoubtful: mapping.filters && words.isAmbiguous(mapping)))
+            let isDoubtful = try mapping.filters && (words.isAmbiguous(mapping) || hasTwin(object.key, of: mapping))
+            for place in try candidates(by: mapping, of: object.key) {
+                places.insert(Place(item: place.item, isDoubtful: place.isDoubtful || isDoubtful))
             }
-            // By a computed key it may have become any of the objects.
-            guard made.isEmpty, !mapping.unique.isEmpty, try uniqueKeys(of: mapping, object.key) == nil else { return }
-            for key in try new.keys(mapping.destination) {
-                places.insert(Place(item: Object(entity: mapping.destination, key: key), isDoubtful: true))
-            }
+        }
+    }
+
+    /// The objects that a mapping may have made of an object: by a computed key, any.
+    private func candidates(by mapping: MappingWords.Mapping, of key: Int64) throws -> Set<Place<Object>> {
+        let made = try made(by: mapping, of: key)
+        guard made.isEmpty, !mapping.unique.isEmpty, try uniqueKeys(of: mapping, key) == nil else {
+            return Set(made.map { Place(item: $0) })
+        }
+        return Set(
+            try new.keys(mapping.destination).map {
+                Place(item: Object(entity: mapping.destination, key: $0), isDoubtful: true)
+            })
+    }
+
+    /// Whether another mapping makes objects of the same entity of one with the same mark: of a part of the object.
+    private func hasTwin(_ key: Int64, of mapping: MappingWords.Mapping) throws -> Bool {
+        guard let mark = try old.values("mark", of: mapping.source)[key] else { return false }
+        return try words.mappings.contains { other in
+            try other.destination == mapping.destination && other.source != mapping.source
+                && old.values("mark", of: other.source).values.contains(mark)
         }
     }
 
@@ -216,15 +232,16 @@ final class StepEvidence {
     private func placesOfOneSide(_ link: StoredLink) throws -> Set<Place<StoredLink>> {
         var places: Set<Place<StoredLink>> = []
         for mapping in words.mappings where mapping.source == link.from.entity {
-            let owners = try made(by: mapping, of: link.from.key)
+            let owners = try candidates(by: mapping, of: link.from.key)
             for rule in mapping.links where rule.from.contains(.relationship(link.relationship)) {
                 for owner in owners {
-                    for end in try ends(of: link.to, rule.mapping)
-                    where try isLinked(rule.relationship, owner, end) {
+                    for end in try self.places(ofEnd: link.to, rule.mapping)
+                    where try isLinked(rule.relationship, owner.item, end.item) {
                         places.insert(
                             Place(
-                                item: StoredLink(relationship: rule.relationship, from: owner, to: end),
-                                isDoubtful: isOverruled(rule, mapping, link) || words.isAmbiguous(mapping)))
+                                item: StoredLink(relationship: rule.relationship, from: owner.item, to: end.item),
+                                isDoubtful: owner.isDoubtful || end.isDoubtful || isOverruled(rule, mapping, link)
+                                    || words.isAmbiguous(mapping)))
                     }
                 }
             }
@@ -259,9 +276,13 @@ final class StepEvidence {
         }
     }
 
-    private func ends(of object: Object, _ name: String?) throws -> Set<Object> {
+    private func places(ofEnd object: Object, _ name: String?) throws -> Set<Place<Object>> {
         try words.mappings.filter { $0.source == object.entity && (name == nil || $0.name == name) }
-            .reduce(into: []) { $0.formUnion(try made(by: $1, of: object.key)) }
+            .reduce(into: []) { $0.formUnion(try candidates(by: $1, of: object.key)) }
+    }
+
+    private func ends(of object: Object, _ name: String?) throws -> Set<Object> {
+        Set(try places(ofEnd: object, name).filter { !$0.isDoubtful }.map(\.item))
     }
 
     /// The link of the object of an element with one made of the source object.
