@@ -127,6 +127,9 @@ struct CrowdedLinks {
             let isOwn = arrival.entity == arrival.mapping.source
             return .merged(.init(arrival.mapping, in: step, isOwn: isOwn))
         }
+        // Of an object that an earlier mapping finds, that one's link comes first.
+        let finder = all.first { !$0.mapping.unique.isEmpty && $0.mapping.position < arrival.mapping.position }
+        if let finder { return .merged(.init(finder.mapping, in: step, isOwn: false)) }
         return arrival.hasSeveral ? .relatedToOne : nil
     }
 

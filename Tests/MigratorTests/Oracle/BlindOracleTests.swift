@@ -184,6 +184,8 @@ struct BlindOracleTests {
             // Links to objects that merge by a computed key, and parts with the marks of objects that a filter leaves out:
             // the oracle's own errors.
             99_000_087, 99_730_221,
+            // Links of objects that an earlier mapping finds by `unique`, whose link comes first.
+            99_740_067,
         ] as [UInt64])
     func looksWidely(_ seed: UInt64) throws {
         guard let pair = try RandomPair(seed, .any(seed)) else { return }
