@@ -73,12 +73,12 @@ struct Ledger {
                 losses.append(line(entity, nil, [entity], at: step))
             }
             for name in names(declaredBy: entity) {
-                // One line stands for the family, unless some subentities keep the property.
+                // One line stands for the family, unless some subentities keep the property, or lose it in another step.
                 let family = model.family(of: entity).filter { model.entities[$0]?.isAbstract == false }
                 let living = family.filter { lost[StoredProperty(entity: $0, property: nil)] == nil }
                 let steps = living.map { lost[StoredProperty(entity: $0, property: name)] }
                 guard let step = steps.lazy.compactMap(\.self).first else { continue }
-                if !steps.contains(nil) {
+                if steps.allSatisfy({ $0 == step }) {
                     losses.append(line(entity, name, living, at: step))
                 } else {
                     losses += zip(living, steps).compactMap { member, step in
