@@ -81,11 +81,11 @@ final class RandomPair {
         }
         var random = SplitMix(seed: seed)
         for _ in 0..<changes { damage += [try Self.changeAny(of: source, &random)].compactMap { $0 } }
-        // Also of a pair that is refused.
-        keep()
         if models.count > 2, try migrate(to: "V2", at: stores[1]) == nil { return nil }
         told = []
-        guard try migrate(to: "V\(models.count)", at: destination) != nil else { return nil }
+        let report = try migrate(to: "V\(models.count)", at: destination)
+        // A way over fewer versions that loses less is taken, and passes a mapping over.
+        guard report?.chain.count == models.count else { return nil }
     }
 
     /// Marks the objects, and gives values that types, forms and keys treat in different ways.
