@@ -154,13 +154,15 @@ struct CrowdedLinks {
             && crowded[property]?.contains(Self.key(carrier.reading.mapping, carrier.destination.property)) == true
     }
 
-    /// Whether a rule keeps all links of a property, and whether one may keep some in another way.
-    private func keeps(_ property: StoredProperty) -> (all: Bool, some: Bool) {
+    /// Whether a rule keeps all links of a property, and whether another one than an arrival's may keep some.
+    private func keeps(_ property: StoredProperty, besides arrival: Arrival) -> (all: Bool, some: Bool) {
         guard let link = old.relationship(property) else { return (false, false) }
         var (ends, keepsSome): (Set<String>, Bool) = ([], false)
         for side in carriers.sides(of: property) {
-            for carrier in carriers.all[side] ?? [] where !mayMeet(side, by: carrier) {
-                keepsSome = true
+            for carrier in carriers.all[side] ?? [] {
+                let rule = Self.key(carrier.reading.mapping, carrier.destination.property)
+                keepsSome = keepsSome || rule != Self.key(arrival.rule.mapping, arrival.rule.rule.name)
+                if mayMeet(side, by: carrier) { continue }
                 let targets = carrier.isJoin ? [] : carriers.targets(of: carrier).map(\.source)
                 // A rule of the inverse keeps the links of its own objects.
                 ends.formUnion(side == property ? targets : targets.contains(property.entity) ? [side.entity] : [])
@@ -176,7 +178,7 @@ struct CrowdedLinks {
         for arrivals in places.inOrder(by: { codeUnitOrder($0.key.title, $1.key.title) }).map(\.value) {
             for arrival in arrivals {
                 guard let property = arrival.property, let cause = reason(of: arrival, among: arrivals),
-                    case let kept = keeps(property), !kept.all
+                    case let kept = keeps(property, besides: arrival), !kept.all
                 else { continue }
                 var loss = loss(arrival.side, arrival.entity, cause)
                 let ends = arrival.rule.rule.mappings.compactMap(step.entityMapping) + [arrival.rule.mapping]
