@@ -7,7 +7,8 @@ internal import FerryStore
 /// The statement that reads the source objects of an entity mapping with a migration policy, and the cells of the packed
 /// row.
 ///
-/// A row has all source attributes and what expressions read; the writer evaluates these when it needs their values.
+/// A row has all source attributes, the values of expressions, and what those read that may fail or call the policy: the
+/// writer evaluates these when it needs their values.
 package struct RowPlan {
     package static let keyCell = 0
     package static let versionCell = 1
@@ -62,7 +63,8 @@ extension MappingSQL {
         case .expression(let expression):
             let value = try placed { () throws(FerryError) -> RowValue? in
                 let computation = try expression.computation(in: step.source.model)
-                guard computation.passedValue?.mark != .removed else { return nil }
+                // What cannot fail is computed where the row is read, on another thread than what uses it.
+                guard computation.passedValue?.mark != .removed, computation.mayFail else { return nil }
                 let bound = BoundComputation(computation)
                 let cells = try bound.arguments.map { argument throws(FerryError) in
                     scope.select(try scope.translate { translator throws(FerryError) in try translator.sql(argument) })
