@@ -127,7 +127,9 @@ package struct SettlingStatements {
         return assignment.contributions.compactMap { contribution in
             let targets = contribution.rule.mappings.compactMap(resolved.entityMapping)
             let others = targets.filter(keepsPrimaryKeys)
-            guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
+            // Where one side holds the keys of a link, the two cannot differ.
+            guard let relationship = contribution.origin?.relationship, !relationship.isToMany,
+                contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping), !others.isEmpty,
                 mayBeTaken
                     || step.program.fills.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
