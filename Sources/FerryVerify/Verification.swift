@@ -37,7 +37,7 @@ package struct Verification: Sendable {
     package var dropsMissingContents = false
     /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
-    /// Whether a later step reads the destination, which is then thrown away: pages and indexes are those of the last one.
+    /// Whether a later step reads the destination, which is then thrown away: pages and indexes are checked in the last one.
     package var isBetweenSteps = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false

@@ -17,7 +17,8 @@ extension StepResolver {
 
     /// Leaves one rule for every pair of objects.
     ///
-    /// Of equivalent sides the one that is to-one, or takes its objects from a to-one, stays: its row has the key. Else the later side in Core Data's order wins.
+    /// Of equivalent sides the one that is to-one, or takes its objects from a to-one, stays: its row has the key. Else the
+    /// later side in Core Data's order wins.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
