@@ -4,6 +4,16 @@ package import FerryModel
 package import FerrySQLite
 internal import Foundation
 
+/// How pages and indexes of the destination are checked.
+package enum FileCheck: Sendable {
+    /// Not at all: a later step reads the file, which is then thrown away, and the last step's file is checked.
+    case none
+    /// By `quick_check`; full verification compares the entries of indexes with the rows.
+    case quick
+    /// By `integrity_check`, in which SQLite compares the entries, too; it takes much longer.
+    case integrity
+}
+
 /// Checks a migrated store against its source.
 ///
 /// Verification reads both stores by SQL of its own and computes the expected values again. Lookup tables are in a
@@ -37,10 +47,7 @@ package struct Verification: Sendable {
     package var dropsMissingContents = false
     /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
-    /// Whether a later step reads the destination, which is then thrown away: pages and indexes are checked in the last one.
-    package var isBetweenSteps = false
-    /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
-    package var isThorough = false
+    package var fileCheck = FileCheck.quick
     /// The tables, by their new names among others, whose rows no statement of the step could write.
     package var kept: Set<String> = []
     /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.

@@ -54,13 +54,13 @@ struct Library {
     }
 
     func verify(
-        _ mode: VerifyMode = .full, isBetweenSteps: Bool = false, jobs: Int? = nil, stop: StopRequest = StopRequest(),
+        _ mode: VerifyMode = .full, fileCheck: FileCheck = .quick, jobs: Int? = nil, stop: StopRequest = StopRequest(),
         trace: TraceHook? = nil, progress: ProgressHook? = nil
     ) throws -> VerificationSummary {
         var verification = Verification(
             mode: mode, step: step, sourcePath: source, isSourcePrivate: false, destinationPath: destination,
             workFolder: folder.path, counts: counts, now: 700_000_000.5, trace: trace, progress: progress, stop: stop)
-        (verification.jobs, verification.isBetweenSteps) = (jobs, isBetweenSteps)
+        (verification.jobs, verification.fileCheck) = (jobs, fileCheck)
         return try verification.run()
     }
 

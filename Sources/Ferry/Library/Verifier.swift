@@ -60,7 +60,7 @@ public struct Verifier: Sendable {
                 var verification = Verification(
                     ofStore: version, at: opened.path, isNew: false,
                     isImmutable: opened.sourceGuard.access == .unlocked, workFolder: folder)
-                verification.isThorough = options.checksIntegrity
+                verification.fileCheck = options.checksIntegrity ? .integrity : .quick
                 (verification.jobs, verification.progress, verification.stop) = (options.jobs, onProgress, stop)
                 return try verification.run()
             }
@@ -109,7 +109,7 @@ public struct Verifier: Sendable {
                                 && hasNamesOfNew(new, step.resolved, old),
                             hasIndexesOfTemplate: run?.isLike == true))
                     verification.isDestinationImmutable = new.sourceGuard.access == .unlocked
-                    verification.isThorough = options.checksIntegrity
+                    verification.fileCheck = options.checksIntegrity ? .integrity : .quick
                     verification.jobs = options.jobs
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
                     var summary = try verification.run()

@@ -54,7 +54,7 @@ extension MigrationRun {
             externalFolder: ExternalData.folder(forStore: place.store), policies: report.policies,
             trace: configuration.trace, progress: relay.hook(step: number), stop: stop)
         if case .store = run.place { verification.kept = report.kept }
-        verification.isBetweenSteps = number < session.migration.stepCount
+        if number < session.migration.stepCount { verification.fileCheck = .none }
         verification.told = ToldLoss.of(step, reported: number == 1 ? session.migration.findings.toldLosses : nil)
         verification.resumeKey = "\(FerryVersion.tool) \(session.head.id) \(number)"
         verification.memory = memory

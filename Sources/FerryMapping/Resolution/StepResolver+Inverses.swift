@@ -78,10 +78,13 @@ extension StepResolver {
 
     /// Whether both sides relate the same source objects: one path is the other one reversed.
     private func mirror(_ sides: Sides) -> Bool {
-        let path = path(of: sides.value, in: sides.mapping)
-        let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping)
+        let (path, inversePath) = paths(of: sides)
         guard path.start == .source, inversePath.start == .source else { return false }
         return path.hops.reversed().map(\.relationship.inverseName) == inversePath.hops.map(\.relationship.name)
+    }
+
+    private func paths(of sides: Sides) -> (own: ResolvedPath, inverse: ResolvedPath) {
+        (path(of: sides.value, in: sides.mapping), path(of: sides.inverseValue, in: sides.inverseMapping))
     }
 
     private func path(of value: ResolvedRelationship, in mapping: Int) -> ResolvedPath {
@@ -97,8 +100,7 @@ extension StepResolver {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }
         if left.isOrdered != right.isOrdered { return left.isOrdered }
-        let path = path(of: sides.value, in: sides.mapping)
-        let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping)
+        let (path, inversePath) = paths(of: sides)
         if path.isToMany != inversePath.isToMany { return inversePath.isToMany }
         let positions = (first[name(left, in: sides.mapping)], first[name(right, in: sides.inverseMapping)])
         if let left = positions.0, let right = positions.1, left != right { return left < right }

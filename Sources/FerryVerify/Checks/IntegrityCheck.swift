@@ -8,8 +8,12 @@ struct IntegrityCheck: Check {
     static let name = "integrity"
 
     func run(in context: VerificationContext) throws {
-        if context.verification.isBetweenSteps { return }
-        let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"
+        let pragma: String
+        switch context.verification.fileCheck {
+        case .none: return
+        case .quick: pragma = "quick_check"
+        case .integrity: pragma = "integrity_check"
+        }
         try context.announce(pragma)
         let findings = try Self.tables(in: context).flatMap { table in
             try context.connection.rows("PRAGMA destination.\(pragma)(\(table))").compactMap { $0[0].text }

@@ -5,7 +5,7 @@ internal import FerryStore
 extension TableIndexes {
     /// By table, without tables that no statement could write; none of a file between two steps.
     static func all(in context: VerificationContext) throws -> [String: TableIndexes] {
-        if context.verification.isBetweenSteps { return [:] }
+        if context.verification.fileCheck == .none { return [:] }
         // A run drops its own tables before it ends.
         let tables = try context.connection.rows(
             """
